@@ -1,6 +1,7 @@
 """A whole league in memory and in virtual time, for tests that watch it."""
 
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -22,6 +23,7 @@ from agentleague.roles.agent import AgentState
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Caller
 from agentleague.runtime.host import Host, HostLimits, JournalArchive, Ledger
+from agentleague.runtime.strategy_runner import outcome_of
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
 from agentleague.transport.memory import MemoryNetwork
@@ -32,14 +34,15 @@ SECRETS = Secrets(sha256(f"draw|{SEED}".encode()).digest(), b"t" * 32, "adm_secr
 BEGAN = 1_700_000_000.0
 
 
-class InstantRunner:
-    """Thinks at once, within virtual time."""
+class SlowRunner:
+    """Takes its time for each move, within virtual time."""
 
-    def __init__(self, clock: VirtualClock, strategy: Callable[[Any], Any]) -> None:
-        self._clock, self._strategy = clock, strategy
+    def __init__(self, clock: VirtualClock, strategy: Any, seconds: Callable[[], float]) -> None:
+        self._clock, self._strategy, self._seconds = clock, strategy, seconds
 
     def run(self, turn: Any, done: Callable[[Any, str | None], None]) -> None:
-        self._clock.call_at(self._clock.now(), lambda: done(self._strategy(turn), None))
+        when = self._clock.now() + self._seconds()
+        self._clock.call_at(when, lambda: done(self._strategy(turn), None))
 
 
 class MemoryLeague:
@@ -74,6 +77,7 @@ class MemoryLeague:
         self.game = game
         terms = {"league_id": "league_test", "players": players, "referees": referees, **settings}
         self.settings = ManagerSettings(**terms, game_type=game.name)
+        self.think_seconds: Callable[[], float] | None = None  # for a move; None: at once
         self.hosts: list[Host] = []
         self.dead: list[Host] = []
         self.restart_manager()
@@ -156,7 +160,7 @@ class MemoryLeague:
         )
         role = Referee(terms, lambda name: self.game)
         role.remember(AgentState(token=remembered))
-        return self._add(role, url, "referee", None)
+        return self._add(role, url, "referee")
 
     def add_player(
         self,
@@ -175,7 +179,12 @@ class MemoryLeague:
         )
         role = Player(settings, self.player_limits)
         role.remember(AgentState(token=remembered))
-        return self._add(role, url, "player", InstantRunner(self.clock, strategy))
+        host = self._add(role, url, "player")
+        if self.think_seconds:
+            host._runner = SlowRunner(self.clock, strategy, self.think_seconds)
+        else:
+            role.strategy = partial(outcome_of, strategy)
+        return host
 
     def fill(self) -> "MemoryLeague":
         """All referees, then all players, one after another."""
@@ -196,8 +205,8 @@ class MemoryLeague:
     def events(self):
         return [row.kind for row in self.journal.read("league_test")]
 
-    def _add(self, role: Any, url: str, receiver: str, runner: Any) -> Host:
-        host = Host(role, self.clock, self.network.join(url, receiver), runner=runner)
+    def _add(self, role: Any, url: str, receiver: str) -> Host:
+        host = Host(role, self.clock, self.network.join(url, receiver))
         self.hosts.append(host)
         host.start(0.0)
         self.clock.run(until=lambda: bool(role.agent_id))

@@ -2,7 +2,7 @@
 
 import http.client
 import json
-from itertools import pairwise
+from itertools import count, pairwise
 
 import pytest
 
@@ -31,7 +31,7 @@ class Diary:
 
 def silent(host):
     """The agent takes every message and answers none."""
-    host.feed = lambda stimulus: None
+    host._transport.listen(lambda *asked: None)
 
 
 @rule("R-FLOW-01")
@@ -88,8 +88,10 @@ def test_an_agent_gets_the_next_message_of_the_manager_when_it_answered_the_last
 
 def slow(league, host, seconds):
     """The agent answers everything, so much later."""
-    feed, clock = host.feed, league.clock
-    host.feed = lambda stimulus: clock.call_at(clock.now() + seconds, lambda: feed(stimulus))
+    clock = league.clock
+    host._transport.listen(
+        lambda *asked: clock.call_at(clock.now() + seconds, lambda: host._on_ask(*asked))
+    )
 
 
 @rule("R-FLOW-03")
@@ -110,22 +112,10 @@ def test_a_player_is_told_the_next_thing_when_it_has_answered_the_last_one():
     assert times == [0.0, pytest.approx(1.0), pytest.approx(2.0)]
 
 
-class SlowRunner(memory_league.InstantRunner):
-    """Thinks for longer and longer, so that matches end one after another."""
-
-    seconds = 0.0
-
-    def run(self, turn, done):
-        SlowRunner.seconds += 0.25
-        when = self._clock.now() + SlowRunner.seconds
-        self._clock.call_at(when, lambda: done(self._strategy(turn), None))
-
-
 @rule("R-FLOW-04")
-def test_the_table_is_sent_once_a_second_while_a_round_runs_and_once_at_its_end(monkeypatch):
-    monkeypatch.setattr(memory_league, "InstantRunner", SlowRunner)
-    SlowRunner.seconds = 0.0
+def test_the_table_is_sent_once_a_second_while_a_round_runs_and_once_at_its_end():
     league = MemoryLeague(players=12, referees=1, cycles=1)
+    league.think_seconds = count(0.25, 0.25).__next__  # So matches end one after another.
     diary = Diary(league)
     league.fill()
     league.run_until(lambda: bool(diary.of("ROUND_COMPLETED")))

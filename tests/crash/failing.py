@@ -135,7 +135,7 @@ def die(marker: Path) -> None:
 
 
 def fail_at(point: Failpoint, marker: Path) -> None:
-    """From now on every effect is looked at before it is released."""
+    """From now on every effect is looked at before it is released, and what is said at once."""
     released = dict(Host._RELEASE)
 
     def release(host: Host, effect: Effect, *held: float) -> None:
@@ -149,6 +149,15 @@ def fail_at(point: Failpoint, marker: Path) -> None:
 
     for kind in (Record, Reply, Call, Broadcast, Drop, WakeAt, RunStrategy, End):
         Host._RELEASE[kind] = release
+    answer_at_once = Player.answer
+
+    def answer(player: Player, *asked: Any) -> Any:
+        said = answer_at_once(player, *asked)
+        if not marker.exists() and point.is_here(Any, Reply(0, said)):
+            die(marker)
+        return said
+
+    Player.answer = answer  # type: ignore[method-assign]
 
 
 def freeze(effect: Any, marker: Path) -> None:
@@ -176,16 +185,17 @@ def fail_before_the_token_is_kept(marker: Path) -> None:
 
 def write_down(path: Path) -> None:
     """What a player is told goes into a file before it answers."""
-    for kind in (GameOver, RoundCompleted):
-        Player.MESSAGES[kind] = _noting(path, Player.MESSAGES[kind])
+    Player.RESPONSES[GameOver] = _noting(path, Player.RESPONSES[GameOver])
+    Player._take_in = _noting(path, Player._take_in)  # type: ignore[method-assign]
 
 
-def _noting(path: Path, handler: Callable[..., Any]) -> Callable[..., Any]:
-    def heard(player: Player, asked: Any, message: Any, now: float) -> Any:
-        effects = handler(player, asked, message, now)  # Raises where it is refused.
-        with path.open("ab", buffering=0) as file:
-            file.write(msgspec.json.encode(message) + b"\n")
-        return effects
+def _noting(path: Path, take_in: Callable[..., Any]) -> Callable[..., Any]:
+    def heard(player: Player, message: Any, *more: Any) -> Any:
+        answer = take_in(player, message, *more)
+        if isinstance(message, GameOver | RoundCompleted):
+            with path.open("ab", buffering=0) as file:
+                file.write(msgspec.json.encode(message) + b"\n")
+        return answer
 
     return heard
 

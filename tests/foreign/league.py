@@ -67,7 +67,7 @@ async def play(directory, shapes, *, good=1, referees=(), ours=True, watch=None,
         for number in range(good):
             agents.append(await good_player(manager.url, number))
             if watch:
-                watched(agents[-1].host.role, watch)
+                watched(agents[-1].host, watch)
         for agent in agents:
             await agent.registered
         foreign_players = await start_agents(manager.url, *shapes)
@@ -86,15 +86,12 @@ async def play(directory, shapes, *, good=1, referees=(), ours=True, watch=None,
     return Played(role.league, events, verify(rows, plugins.load_game), list(role.news))
 
 
-def watched(role, watch):
-    handle = role.handle
-
-    def watching(stimulus, now):
+def watched(host, watch):
+    def watching(stimulus, effects):
         if isinstance(stimulus, Asked):
-            watch(role.agent_id, stimulus.message)
-        return handle(stimulus, now)
+            watch(host.role.agent_id, stimulus.message)
 
-    role.handle = watching
+    host.on_seen = watching
 
 
 async def let_in_all_that_wait(manager, directory):

@@ -23,17 +23,11 @@ def say(league, **states):
     league.ask(message, Caller("127.0.0.1", token))
 
 
-class Thinking(memory_league.InstantRunner):
-    """Thinks for ten seconds."""
-
-    def run(self, turn, done):
-        self._clock.call_at(self._clock.now() + 10.0, lambda: super(Thinking, self).run(turn, done))
-
-
 @rule("R-QUERY-05", "R-REF-01")
-def test_while_the_players_think_the_match_collects_choices(monkeypatch):
-    monkeypatch.setattr(memory_league, "InstantRunner", Thinking)
-    league = memory_league.MemoryLeague(2, 1).fill()
+def test_while_the_players_think_the_match_collects_choices():
+    league = memory_league.MemoryLeague(2, 1)
+    league.think_seconds = lambda: 10.0
+    league.fill()
     league.run_until(lambda: league.league.round_id == 1)
     query = LeagueQuery("GET_MATCH", query_params={"match_id": "R1M1"})
 

@@ -10,13 +10,12 @@ def killed_by_a_result(**settings):
     """A league and its second player, which dies while it is told how R1M1 ended."""
     league = MemoryLeague(2, 1, join_seconds=1.0, join_retries=0, **settings).fill()
     victim = league.hosts[-1]
-    feed = victim.feed
 
-    def hear(stimulus):
-        is_result = isinstance(getattr(stimulus, "message", None), GameOver)
-        return league.kill(victim) if is_result else feed(stimulus)
+    def hear(message, *asked):
+        is_result = isinstance(message, GameOver)
+        return league.kill(victim) if is_result else victim._on_ask(message, *asked)
 
-    victim.feed = hear
+    victim._transport.listen(hear)
     league.run_until(lambda: victim in league.dead)
     return league, victim.role
 

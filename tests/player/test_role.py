@@ -157,7 +157,7 @@ def test_a_strategy_that_fails_is_asked_again_at_once_three_times_in_all(fails, 
     league.add_referee()
     league.add_player(lambda turn: "even")
     host = league.add_player()
-    host._runner = FailingRunner()
+    host.role.strategy, host._runner = None, FailingRunner()
     league.play()
 
     (file,) = league.league.matches.values()

@@ -236,14 +236,7 @@ def watched(league, sink):
     """Play a league to its end and watch manager, referees and players."""
 
     def watch(host):
-        handle, watcher = host.role.handle, Watcher(sink, logging.DEBUG)
-
-        def saw(stimulus, now):
-            effects = handle(stimulus, now)
-            watcher.saw(stimulus, effects)
-            return effects
-
-        host.role.handle = saw
+        host.on_seen = Watcher(sink, logging.DEBUG).saw
 
     watch(league.hosts[0])
     league.fill()

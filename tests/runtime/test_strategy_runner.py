@@ -9,8 +9,9 @@ from concurrent.futures import CancelledError
 import pytest
 
 from agentleague.player.strategies import random
+from agentleague.runtime import strategy_runner
 from agentleague.runtime.author_functions import LoopThread
-from agentleague.runtime.strategy_runner import InlineRunner, ThreadRunner
+from agentleague.runtime.strategy_runner import ThreadRunner
 
 
 class Turn:
@@ -18,9 +19,7 @@ class Turn:
 
 
 def outcome_of(strategy):
-    heard = []
-    InlineRunner(strategy, lambda call: call()).run(Turn(), lambda *said: heard.append(said))
-    return heard[0]
+    return strategy_runner.outcome_of(strategy, Turn())
 
 
 def test_a_move_is_handed_back():

@@ -1,5 +1,7 @@
 """The league of `play_league` as manager, referee and players play it, message by message."""
 
+from functools import partial
+
 from agentleague.manager.role import Manager
 from agentleague.player.role import Player
 from agentleague.referee.role import Referee
@@ -7,7 +9,7 @@ from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeS
 from agentleague.runtime import plugins
 from agentleague.runtime.host import Host, Ledger
 from agentleague.runtime.state_files import new_league_id, new_secrets
-from agentleague.runtime.strategy_runner import InlineRunner
+from agentleague.runtime.strategy_runner import outcome_of
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
 from agentleague.transport.memory import MemoryNetwork
@@ -47,7 +49,8 @@ def with_messages(players, rules, seed, cycles):
         own = terms(
             PlayerSettings, name or player.__name__, f"http://player{number}/mcp", seed=seed
         )
-        runner = InlineRunner(strategy, lambda call: clock.call_at(clock.now(), call))
-        agent(Player(own), own.endpoint, "player", runner=runner)
+        role = Player(own)
+        role.strategy = partial(outcome_of, strategy)
+        agent(role, own.endpoint, "player")
     clock.run(until=lambda: manager.league.phase == "LEAGUE_COMPLETED")
     return manager.league

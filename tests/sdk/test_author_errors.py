@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.protocol.printable import printable
-from agentleague.runtime.strategy_runner import InlineRunner
+from agentleague.runtime.strategy_runner import outcome_of
 from agentleague.sdk.author_errors import KINDS_MAX, AuthorErrors
 from agentleague.sdk.player import Player
 
@@ -14,14 +14,12 @@ class Turn:
 
 def told(function, times=1, *, in_full=False):
     """What the author of a function sees who is asked so many times."""
-    said, heard = [], []
+    said = []
     player = Player("Mine")
     player.plays("even_odd")(function)
     player.author_errors = AuthorErrors(said.append)
     player.author_errors.in_full = in_full
-    runner = InlineRunner(player.move, lambda call: call())
-    for _ in range(times):
-        runner.run(Turn(), lambda *thought: heard.append(thought))
+    heard = [outcome_of(player.move, Turn()) for _ in range(times)]
     player.author_errors.close()
     return said, heard
 

@@ -125,12 +125,10 @@ def test_an_abort_that_nobody_ordered_is_found():
 
 
 def test_a_bug_that_a_host_answers_politely_is_found(monkeypatch):
-    def stumble(player, asked, message, now):
+    def stumble(player, message, now):
         raise KeyError("planted")
 
-    table = {**Player.MESSAGES}
-    table.update({kind: stumble for kind in table if kind.__name__ == "RoundCompleted"})
-    monkeypatch.setattr(Player, "MESSAGES", table)
+    monkeypatch.setattr(Player, "_acknowledgement", stumble)
     league = a_league().run()
 
     with pytest.raises(Violation, match="Player: KeyError: 'planted'"):

@@ -54,11 +54,10 @@ class ForeignReferees:
         self._unpushed: dict[str, bool] = {}  # end points that take no pushed answers
         self.announced = ""  # the player's match of this round
 
-    def endpoint(self, asked: Asked) -> str:
-        """The end point of the referee that sent this without a token; empty if no referee did."""
-        message: Any = asked.message
-        endpoint = self.trusted.get(message.match_id, "")
-        return endpoint if endpoint and is_at(endpoint, asked.caller.source) else ""
+    def endpoint(self, match_id: str, caller: Caller) -> str:
+        """The end point of the referee that calls without a token; empty if no referee does."""
+        endpoint = self.trusted.get(match_id, "")
+        return endpoint if endpoint and is_at(endpoint, caller.source) else ""
 
     def push(self, asked: Asked, endpoint: str, answer: Message, now: float) -> list[Call]:
         """The answer once more, to a referee that may wait for it at its own end point."""

@@ -17,7 +17,7 @@ from agentleague.protocol.hosts import is_at
 from agentleague.protocol.printable import counted
 from agentleague.protocol.tokens import MATCH_TOKEN, PROOF_HEADER, channel_key, match_token
 from agentleague.roles import agent
-from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, WakeAt
+from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, Turn, WakeAt
 from agentleague.roles.settings import PlayerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, StrategyReturned
 
@@ -40,6 +40,9 @@ ACKS: dict[type[messages.Message], Callable[..., messages.Message]] = {
     messages.RoundCompleted: messages.RoundCompletedAck,
     messages.LeagueErrorMessage: messages.LeagueErrorAck,
 }
+PUSHED = messages.GameJoinAck | messages.ChooseParityResponse | messages.GameMoveResponse
+MoveCall = messages.ChooseParityCall | messages.GameMoveCall
+Outcome = tuple[Any, str | None]  # of a strategy: a move, or None and why it failed
 NO_MATCH_TOKENS = (
     "It came back without the token of its earlier run, so it cannot tell the referees of its "
     "matches from strangers. It keeps its token if it is started each time with the same "
@@ -59,10 +62,10 @@ class HookCall(NamedTuple):
 
 
 class Player(agent.Agent):
-    """One player; its strategy is run by a RunStrategy effect.
+    """One player; its strategy is run by a RunStrategy effect, unless it answers at once.
 
-    It may be given the matches that earlier runs kept (`kept`), and a queue for what the author's
-    hooks are to be told (`hook_calls`).
+    It may be given the matches that earlier runs kept (`kept`), a queue for what the author's
+    hooks are to be told (`hook_calls`), and a strategy that answers at once (`strategy`).
     """
 
     KIND = "player"
@@ -72,6 +75,7 @@ class Player(agent.Agent):
         self.memory = Memory(settings.seed, limits)
         self.kept: Sequence[Mapping[str, Any]] = ()
         self.hook_calls: deque[HookCall] | None = None
+        self.strategy: Callable[[Turn], Outcome] | None = None
         self._settings, self._limits = settings, limits
         self._draw_check = DrawCheck(limits)
         self._round_id = 0
@@ -130,65 +134,96 @@ class Player(agent.Agent):
             elif type(asked.message) not in ACKS:
                 effects += self._asked(asked, now)  # It was not answered yet.
             elif self._is_from_manager(asked.caller):
-                self._take_in(asked.message)
+                self._take_in(asked.message, now)
         return effects
 
-    def _invited(self, asked: Asked, message: messages.GameInvitation, now: float) -> list[Effect]:
+    def answer(
+        self, message: messages.Message, caller: Caller, now: float
+    ) -> messages.Message | errors.LeagueError | None:
+        """Answer a manager that proves itself, or a referee that shows the token of its match."""
+        if not self.agent_id:
+            return None
+        if type(message) in ACKS:
+            is_proved = self._registration.is_proved(caller)
+            return self._take_in(message, now) if is_proved else None
+        respond = self.RESPONSES.get(type(message))
+        if respond is None or not self._registration.match_tokens:
+            return None
+        question: Any = message
+        shown, own = self._tokens(question)
+        if question.auth_token != shown:
+            return None
+        self._foreign_referees.trusted.pop(question.match_id, None)  # Its match needs it now.
+        return respond(self, question, own, now)
+
+    def _of_match(self, asked: Asked, message: Any, now: float) -> list[Effect]:
+        """A message of a referee that may be foreign."""
         self._check_referee(asked)
-        arrival = self._calendar.write(now)
-        answer = messages.GameJoinAck(message.match_id, self._me(message), arrival, accept=True)
-        return self._answer(asked, answer, now)
+        answer = self.RESPONSES[type(message)](self, message, self._proof(message), now)
+        if answer is None:
+            return [self._run_strategy(asked, message, now)]
+        return self._reply(asked, answer, now)
 
-    def _to_move(
-        self, asked: Asked, message: messages.ChooseParityCall | messages.GameMoveCall, now: float
-    ) -> list[Effect]:
-        self._check_referee(asked)
-        if len(self._running) >= self._limits.strategies_running:
-            raise errors.RateLimited("this player thinks about enough moves already")
-        self._running[asked.reply] = asked
-        turn = self.memory.turn(message, self._me(message), self._seconds_left(message, now))
-        return [RunStrategy(asked.reply, turn)]
-
-    def _strategy_returned(self, stimulus: StrategyReturned, now: float) -> list[Effect]:
-        """The move, or none: then the referee asks again at once, as R-MATCH-20 says."""
-        key: Any = stimulus.key
-        asked = self._running.pop(key)
+    def _reply(self, asked: Asked, answer: messages.Message, now: float) -> list[Effect]:
+        """A foreign referee may want a join or a move pushed too."""
         message: Any = asked.message
-        names = {"match_id": message.match_id, "player_id": self._me(message)}
-        if stimulus.error is None:
-            self._draw_check.moved(message.match_id, getattr(message, "turn", 0), stimulus.move)
-        answer: messages.Message = (
-            messages.ChooseParityResponse(stimulus.move, **names)
-            if isinstance(message, messages.ChooseParityCall)
-            else messages.GameMoveResponse(stimulus.move, **names)
-        )
-        return self._answer(asked, answer, now)
-
-    def _answer(self, asked: Asked, answer: messages.Message, now: float) -> list[Effect]:
-        """A join or a move; a foreign referee may want it pushed too."""
-        message: Any = asked.message
-        reply = self.reply(asked, answer, now, auth_token=self._proof(message))
-        endpoint = self._foreign_referees.trusted and self._foreign_referees.endpoint(asked)
+        endpoint = self._foreign_referees.endpoint(message.match_id, asked.caller)
         if self.has_foreign_manager:  # Nobody says who its referees are: none but the caller.
             named = message.referee_endpoint or self._referee_endpoint
             endpoint = named if is_at(named, asked.caller.source) else ""
-        assert isinstance(reply.answer, messages.Message)
-        push = self._foreign_referees.push
-        return [reply, *push(asked, endpoint, reply.answer, now)] if endpoint else [reply]
+        reply = Reply(asked.reply, answer)
+        if not endpoint or not isinstance(answer, PUSHED):
+            return [reply]
+        return [reply, *self._foreign_referees.push(asked, endpoint, answer, now)]
 
     def _pushed(self, stimulus: Answered, now: float) -> list[Effect]:
         self._foreign_referees.pushed(stimulus)
         return []
 
-    def _game_over(self, asked: Asked, message: messages.GameOver, now: float) -> list[Effect]:
-        self._check_referee(asked)
-        me = self._me(message)
-        answer = messages.GameOverAck(player_id=me, match_id=message.match_id)
-        reply: list[Effect] = [self.reply(asked, answer, now)]
-        if self._draw_check.is_lost(message):
-            return reply
-        referees = self._foreign_referees
-        is_sealed = not (referees.trusted and referees.endpoint(asked))
+    def _invited(self, message: messages.GameInvitation, token: str, now: float) -> PUSHED:
+        envelope = self.envelope(message, now)
+        me, arrival = self._me(message), envelope["timestamp"]
+        return messages.GameJoinAck(message.match_id, me, arrival, auth_token=token, **envelope)
+
+    def _to_move(self, message: MoveCall, token: str, now: float) -> PUSHED | None:
+        """The move; None where an effect has to run the strategy."""
+        if self.strategy is None:
+            return None
+        return self._moved(message, self.strategy(self._turn(message, now)), token, now)
+
+    def _run_strategy(self, asked: Asked, message: MoveCall, now: float) -> Effect:
+        if len(self._running) >= self._limits.strategies_running:
+            raise errors.RateLimited("this player thinks about enough moves already")
+        self._running[asked.reply] = asked
+        return RunStrategy(asked.reply, self._turn(message, now))
+
+    def _strategy_returned(self, stimulus: StrategyReturned, now: float) -> list[Effect]:
+        key: Any = stimulus.key
+        asked = self._running.pop(key)
+        message: Any = asked.message
+        outcome = (stimulus.move, stimulus.error)
+        return self._reply(asked, self._moved(message, outcome, self._proof(message), now), now)
+
+    def _moved(self, message: MoveCall, outcome: Outcome, token: str, now: float) -> PUSHED:
+        """The move, or none: then the referee asks again at once, as R-MATCH-20 says."""
+        move, error = outcome
+        if error is None:
+            self._draw_check.moved(message.match_id, getattr(message, "turn", 0), move)
+        is_parity = isinstance(message, messages.ChooseParityCall)
+        response = messages.ChooseParityResponse if is_parity else messages.GameMoveResponse
+        me, envelope = self._me(message), self.envelope(message, now)
+        return response(move, message.match_id, me, auth_token=token, **envelope)
+
+    def _game_over(
+        self, message: messages.GameOver, token: str, now: float
+    ) -> messages.GameOverAck:
+        me, match_id = self._me(message), message.match_id
+        if not self._draw_check.is_lost(message):
+            self._take_in_result(message, me)
+        return messages.GameOverAck(player_id=me, match_id=match_id, **self.envelope(message, now))
+
+    def _take_in_result(self, message: messages.GameOver, me: str) -> None:
+        is_sealed = message.match_id not in self._foreign_referees.trusted
         is_another = self.memory.contradicts(message)
         if self.memory.over(message, me):
             again = "again, since its first result was lost: " if is_another else ""
@@ -201,27 +236,24 @@ class Player(agent.Agent):
             self.news.append(f"{message.match_id}: {ANOTHER_RESULT}")
         for doubt in self._draw_check.doubts(message, me) if is_sealed else ():
             self.news.append(f"{message.match_id}: THE DRAW IS WRONG: {doubt}.")
-        return reply
 
-    def _game_error(self, asked: Asked, message: messages.GameError, now: float) -> list[Effect]:
-        self._check_referee(asked)
-        self.news.append(f"{message.match_id}: {_error_name(message)}{message.error_message}")
-        answer = messages.GameErrorAck(player_id=self._me(message), match_id=message.match_id)
-        return [self.reply(asked, answer, now)]
+    def _game_error(
+        self, message: messages.GameError, token: str, now: float
+    ) -> messages.GameErrorAck:
+        me, match_id = self._me(message), message.match_id
+        self.news.append(f"{match_id}: {_error_name(message)}{message.error_message}")
+        return messages.GameErrorAck(player_id=me, match_id=match_id, **self.envelope(message, now))
 
     def _told(self, asked: Asked, message: Any, now: float) -> list[Effect]:
         """The manager tells something, or a stranger does: where a proof is due, that shows it."""
         if self._is_from_manager(asked.caller):
-            self._take_in(message)
-        elif not self.agent_id:
+            return [Reply(asked.reply, self._take_in(message, now))]
+        if not self.agent_id:
             self._keep_early(asked)
-        else:
-            error = errors.TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
-            name = message.__struct_config__.tag
-            return [self._refuse(asked, error, name, "refused one that its manager did not send.")]
-        about = {"round_id": message.round_id} if hasattr(message, "round_id") else {}
-        ack = ACKS[type(message)](player_id=self.agent_id, **about)
-        return [self.reply(asked, ack, now)]
+            return [Reply(asked.reply, self._acknowledgement(message, now))]
+        error = errors.TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
+        name = message.__struct_config__.tag
+        return [self._refuse(asked, error, name, "refused one that its manager did not send.")]
 
     def _is_from_manager(self, caller: Caller) -> bool:
         """By its proof, also for the token of an earlier run; unproved only once that is agreed."""
@@ -235,7 +267,8 @@ class Player(agent.Agent):
             self._early.append(asked)
         return has_room
 
-    def _take_in(self, message: messages.Message) -> None:
+    def _take_in(self, message: Any, now: float) -> messages.Message:
+        """What the manager tells; returns that it was heard."""
         if isinstance(message, messages.RoundAnnouncement):
             self._announced(message)
         elif isinstance(message, messages.LeagueStandingsUpdate):
@@ -243,6 +276,14 @@ class Player(agent.Agent):
             self._notify("standings", lambda: self.memory.standings)
         elif isinstance(message, messages.LeagueErrorMessage):
             self.say_error(message)
+        return self._acknowledgement(message, now)
+
+    def _acknowledgement(self, message: Any, now: float) -> messages.Message:
+        names: dict[str, Any] = self.envelope(message, now)
+        names["player_id"] = self.agent_id
+        if hasattr(message, "round_id"):
+            names["round_id"] = message.round_id
+        return ACKS[type(message)](**names)
 
     def _announced(self, message: messages.RoundAnnouncement) -> None:
         me = self.agent_id or self._earlier_id
@@ -349,6 +390,9 @@ class Player(agent.Agent):
     def _asked(self, stimulus: Asked, now: float) -> list[Effect]:
         """A message without the token of its match is refused, unless the manager explains it."""
         message = stimulus.message
+        answer = self.answer(message, stimulus.caller, now)
+        if answer is not None:
+            return [Reply(stimulus.reply, answer)]
         if isinstance(message, messages.GameMessage) and (
             message.league_id != self._registration.league_id or not message.match_id
         ):
@@ -407,7 +451,7 @@ class Player(agent.Agent):
                 self._say_who_calls(asked, "a referee")
         elif message.auth_token == self._tokens(message)[0]:
             self._foreign_referees.trusted.pop(message.match_id, None)  # Its match needs it now.
-        elif self._foreign_referees.endpoint(asked):
+        elif self._foreign_referees.endpoint(message.match_id, asked.caller):
             self._say_who_calls(asked, "its referee is foreign: the manager confirms it. It")
         elif message.auth_token:
             raise errors.TokenInvalid("auth_token is not the match token of this match")
@@ -419,13 +463,12 @@ class Player(agent.Agent):
         source, method = asked.caller.source, asked.caller.rpc_method[:64] or "a bare message"
         self.say_once(source, f"{message.match_id}: {who} calls from {source} with {method}.")
 
-    def _seconds_left(
-        self, message: messages.ChooseParityCall | messages.GameMoveCall, now: float
-    ) -> float:
+    def _turn(self, message: MoveCall, now: float) -> Turn:
         try:
-            return self._calendar.seconds_until(message.deadline, now)
+            seconds = self._calendar.seconds_until(message.deadline, now)
         except errors.InvalidTimestamp:
-            return self._limits.move_seconds
+            seconds = self._limits.move_seconds
+        return self.memory.turn(message, self._me(message), seconds)
 
     def _me(self, message: Any) -> str:
         """The id by which the referee knows us; a player may be asked before it knows its own."""
@@ -476,13 +519,16 @@ class Player(agent.Agent):
         agent.ReachabilityKey: agent.Agent.check_reachability,
         LeagueOverKey: lambda self, woken, now: [self._ask_whether_over(self._completed, now)],
     }
-    MESSAGES: ClassVar[dict[type[messages.Message], agent.Handler]] = {
-        messages.EndpointChallenge: agent.Agent.prove,
+    RESPONSES: ClassVar[dict[type[messages.Message], Callable[..., messages.Message | None]]] = {
         messages.GameInvitation: _invited,
         messages.ChooseParityCall: _to_move,
         messages.GameMoveCall: _to_move,
         messages.GameOver: _game_over,
         messages.GameError: _game_error,
+    }
+    MESSAGES: ClassVar[dict[type[messages.Message], agent.Handler]] = {
+        messages.EndpointChallenge: agent.Agent.prove,
+        **dict.fromkeys(RESPONSES, _of_match),
         **dict.fromkeys(ACKS, _told),
         messages.LeagueCompleted: _league_over,
     }

@@ -411,16 +411,18 @@ class Agent(ABC):
             self.news.append(sentence)
         return effects
 
-    def reply(self, asked: Asked, answer: messages.Message, now: float, **more: Any) -> Reply:
+    def envelope(self, question: messages.Message, now: float) -> dict[str, str]:
+        """The envelope of an answer."""
+        return {
+            "sender": self.sender,
+            "timestamp": self._calendar.write(now),
+            "conversation_id": question.conversation_id or f"conv-{self.KIND}",
+        }
+
+    def reply(self, asked: Asked, answer: messages.Message, now: float) -> Reply:
         """An answer in its envelope."""
-        enveloped = msgspec.structs.replace(
-            answer,
-            sender=self.sender,
-            timestamp=self._calendar.write(now),
-            conversation_id=asked.message.conversation_id or f"conv-{asked.reply:03}",
-            **more,
-        )
-        return Reply(asked.reply, enveloped)
+        envelope: Any = self.envelope(asked.message, now)
+        return Reply(asked.reply, msgspec.structs.replace(answer, **envelope))
 
     STIMULI: ClassVar[dict[type, Handler]] = {
         Started: started,

@@ -36,7 +36,7 @@ from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host, Ledger
 from agentleague.runtime.settings import as_toml
 from agentleague.runtime.state_files import StateFile
-from agentleague.runtime.strategy_runner import InlineRunner, Strategy, ThreadRunner
+from agentleague.runtime.strategy_runner import Strategy, ThreadRunner, outcome_of
 from agentleague.transport.callers import Proxies
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Rate, TransportPolicy
@@ -435,20 +435,21 @@ async def open_player(
     threads: bool = False,
     state: StateFile | None = None,
 ) -> Running:
-    """A player; its strategy runs in the loop, or in threads if it may take its time."""
+    """A player; its strategy answers at once, or in threads if it may take its time."""
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
     transport = HttpTransport(clock, place.policy("player"))
     url = await place.open(transport)
     settings = make(url)
-    role = _remembering(Player(replace(settings, seed=settings.seed or token_hex(16))), state)
+    role = Player(replace(settings, seed=settings.seed or token_hex(16)))
     role.is_far = place.is_far
+    _remembering(role, state)
     if threads:
         runner = ThreadRunner(strategy, loop.call_soon_threadsafe)
         host = Host(role, clock, transport, runner=runner)
         return _begin(host, transport, url, runner.close, state=state)
-    inline = InlineRunner(strategy, loop.call_soon)
-    return _begin(Host(role, clock, transport, runner=inline), transport, url, state=state)
+    role.strategy = partial(outcome_of, strategy)
+    return _begin(Host(role, clock, transport), transport, url, state=state)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

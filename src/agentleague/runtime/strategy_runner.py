@@ -1,4 +1,4 @@
-"""Runs the author's function, which decides the moves: in the event loop, or in a thread."""
+"""Runs the author's function, which decides the moves: at once, or in a thread."""
 
 import logging
 from collections.abc import Callable
@@ -15,17 +15,6 @@ from agentleague.runtime.author_functions import AuthorTold, LoopThread, traceba
 log = logging.getLogger(__name__)
 Strategy = Callable[[Turn], Any]
 Done = Callable[[Any, str | None], None]
-
-
-class InlineRunner:
-    """For a strategy that answers at once: it runs in the event loop itself."""
-
-    def __init__(self, strategy: Strategy, soon: Callable[[Callable[[], None]], Any]) -> None:
-        self._strategy, self._soon = strategy, soon
-
-    def run(self, turn: Turn, done: Done) -> None:
-        """Run the strategy, after the effects of this stimulus."""
-        self._soon(lambda: done(*outcome_of(self._strategy, turn)))
 
 
 class ThreadRunner:
