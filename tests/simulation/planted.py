@@ -87,14 +87,14 @@ def game_over_before_the_lock(monkeypatch):
     """The players are told what the referee thinks before the league holds it."""
     moved = Match._moved
 
-    def hasty(match, made, now):
+    def hasty(match, now):
         players = match._progress._players
         guess = LockedResult(players[0], {}, GameResult("WIN", players[0]))
         match._result = LockResponse(match.match_id, 0, result=guess)
-        effects = match._tell(now)
+        match._tell(now)
         match.phase, match._result = Phase.PLAYING, None
         match._open = {key: None for key in match._open if type(key) is not GameOverCall}
-        return effects + moved(match, made, now)
+        moved(match, now)
 
     monkeypatch.setattr(Match, "_moved", hasty)
 
@@ -125,9 +125,11 @@ def no_retry(monkeypatch):
 def no_deadline(monkeypatch):
     """A player that never answers is waited for."""
 
-    def for_ever(question, now):
+    ask = Question.ask
+
+    def for_ever(question, now, **more):
         question.deadline = now + 1_000_000.0
-        return question._call(now)
+        return ask(question, now, is_fresh=False)
 
     monkeypatch.setattr(Question, "ask", for_ever)
 
@@ -183,7 +185,8 @@ def reports_are_sent_once(monkeypatch):
     retry = Match._retry
 
     def never(match, error, now):
-        return [] if match.phase is Phase.REPORTING else retry(match, error, now)
+        if match.phase is not Phase.REPORTING:
+            retry(match, error, now)
 
     monkeypatch.setattr(Match, "_retry", never)
 
@@ -207,9 +210,8 @@ def referees_make_numbers_up(monkeypatch):
         wrong = msgspec.structs.replace(locked.result.game_result, drawn_number=11)
         result = msgspec.structs.replace(locked.result, game_result=wrong)
         match._result = msgspec.structs.replace(locked, result=result)
-        effects = tell(match, now)
+        tell(match, now)
         match._result = locked
-        return effects
 
     monkeypatch.setattr(Match, "_tell", made_up)
 
@@ -472,7 +474,7 @@ def referees_report_what_they_told_nobody(monkeypatch):
 
     def mute(match, now):
         match.phase, match._open = Phase.TELLING, {}
-        return match._report(now)
+        match._report(now)
 
     monkeypatch.setattr(Match, "_tell", mute)
 

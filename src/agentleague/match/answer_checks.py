@@ -9,7 +9,6 @@ import msgspec
 from msgspec import UNSET
 
 from agentleague import errors
-from agentleague.match.question import content
 from agentleague.match.transcript import Transcript
 from agentleague.protocol import timestamps, tokens
 from agentleague.protocol.error_messages import OF_A_MATCH, about_token
@@ -29,9 +28,13 @@ _UNCONNECTED = {
 
 
 def check_answer(
-    match_id: str, check: Callable[[Any], None] | None, strict: Seated | None, message: Any
-) -> Any:
-    """The content of a player's answer; `check` checks a move, and is None for a join.
+    match_id: str,
+    check: Callable[[Any], None] | None,
+    strict: Seated | None,
+    message: Any,
+    content: Any,
+) -> None:
+    """Check a player's answer and its content; `check` checks a move, and is None for a join.
 
     A strict league wants all of document 004's fields, as they are of the player that was asked.
 
@@ -45,14 +48,13 @@ def check_answer(
     named = getattr(message, "match_id", "")
     if named and named != match_id:
         raise errors.MatchMismatch(f"the answer is about match {named!r}, not {match_id!r}")
-    is_join = isinstance(message, GameJoinAck)
+    is_join = type(message) is GameJoinAck
     if check:
-        check(None if is_join else content(message))
+        check(None if is_join else content)
     elif not is_join:
         raise errors.MissingField("the answer to an invitation says whether the player joins")
-    elif type(content(message)) is not bool:
+    elif type(content) is not bool:
         raise errors.WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
-    return content(message)
 
 
 STRICT = "this league has missing_fields=refuse, and "  # how these complaints begin
@@ -87,8 +89,9 @@ def forfeits(
     seats: Sequence[Seated], failures: Mapping[int, errors.LeagueError | None], notes: Transcript
 ) -> list[tuple[str, str]]:
     """Who failed, and why; if neither could be reached, that may be the referee's fault."""
-    is_fault = all(notes.is_unreached(seat) and not at.suspended for seat, at in enumerate(seats))
-    if len(failures) == len(seats) and is_fault:
+    if len(failures) == len(seats) and all(
+        notes.is_unreached(seat) and not at.suspended for seat, at in enumerate(seats)
+    ):
         return [(at.player_id, errors.UNREACHABLE) for at in seats]
     return [(seats[seat].player_id, failure_in_words(failures[seat])) for seat in sorted(failures)]
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from itertools import product
+from math import inf
 from typing import Any, ClassVar
 
 import msgspec
@@ -134,12 +135,14 @@ class Abandon:
 
 # What the players are asked for in a phase.
 ASKED = {JOINING: InvitationCall, PLAYING: MoveCall}
+TIMED = (JOINING, PLAYING, CLOSED)  # phases in which the clock is set, or stopped, by their steps
+NEVER = inf
 
 
 class Transition:
     """What is done about something that happened; it changes nothing or leads to these phases."""
 
-    def __init__(self, handle: Callable[..., list[Effect]], *to: Phase) -> None:
+    def __init__(self, handle: Callable[..., None], *to: Phase) -> None:
         self.handle, self.to = handle, to
 
 
@@ -168,13 +171,14 @@ class Match:
         self._progress = GameProgress(game, assignment.rules.game_options, players, limits)
         self._notes = Transcript(players, limits)
         self._began = self._phase_ends = 0.0
+        self._effects: list[Effect] = []  # of this step
         self._open: dict[PlayerCall | ManagerCall, None] = {}  # calls whose answers matter, ordered
         self._questions: dict[int, Question] = {}
         self._failures: dict[int, LeagueError | None] = {}
         self._result: LockResponse | None = None
         self._tries = 0  # to get one answer out of the manager
-        self._retry_at: float | None = None  # when the manager is tried again
-        self._rings_at: float | None = None
+        self._retry_at = NEVER  # when the manager is tried again
+        self._rings_at = NEVER
         self._is_ours = True  # until the manager gives it to another referee
 
     @property
@@ -213,16 +217,19 @@ class Match:
         key: Any = answer.key
         if key not in self._open:
             return []
-        self._notice_sleep(now)
+        if now > self._rings_at:
+            self._notice_sleep(now)
         if answer.is_last:
             del self._open[key]
         return self._step(type(key), answer, now)
 
     def woken(self, now: float) -> list[Effect]:
         """The clock rang: do what is due."""
-        if self._notice_sleep(now):
-            return self._set_clock([])  # What has arrived comes before what is due.
-        self._rings_at = None
+        if self._notice_sleep(now):  # What has arrived comes before what is due.
+            self._effects = []
+            self._set_clock()
+            return self._effects
+        self._rings_at = NEVER
         return self._step(Clock, None, now)
 
     def admit(self, message: Message, caller: Caller) -> Pusher:
@@ -252,30 +259,33 @@ class Match:
         return self._step(Abandon, None, 0.0)
 
     def _step(self, happened: type, what: Any, now: float) -> list[Effect]:
-        before = self.phase
+        before, self._effects = self.phase, []
         transition = self.TRANSITIONS[before, happened]
-        effects = transition.handle(self, what, now)
+        transition.handle(self, what, now)
         assert self.phase is before or self.phase in transition.to, (before, happened, self.phase)
-        return self._set_clock(effects)
+        if self.phase in TIMED or self._retry_at < self._rings_at:
+            self._set_clock()
+        return self._effects
 
-    def _start(self, _: None, now: float) -> list[Effect]:
+    def _start(self, _: None, now: float) -> None:
         self._began, match = now, self._assignment.match
         if match.decided is True or (match.locks is not UNSET and match.locks > 0):
-            return self._recover(now)
-        return self._invite(now)
+            self._recover(now)
+        else:
+            self._invite(now)
 
-    def _invite(self, now: float) -> list[Effect]:
+    def _invite(self, now: float) -> None:
         self.phase = JOINING
         rules = self._rules
         terms = self._terms("GAME_INVITATION", rules.join_seconds, rules.join_retries)
-        return self._ask_players([0, 1], terms, now)
+        self._ask_players((0, 1), terms, now)
 
-    def _ask_for_moves(self, now: float) -> list[Effect]:
+    def _ask_for_moves(self, now: float) -> None:
         self.phase = PLAYING
         is_parity = self._progress.game.name == PARITY_GAME
         message: QuestionType = "CHOOSE_PARITY_CALL" if is_parity else "GAME_MOVE_CALL"
         terms = self._terms(message, self._rules.move_seconds, self._rules.retries)
-        return self._ask_players(self._progress.to_move(), terms, now)
+        self._ask_players(self._progress.to_move(), terms, now)
 
     def _terms(self, message: QuestionType, seconds: float, retries: int) -> Terms:
         rules = self._rules
@@ -285,101 +295,109 @@ class Match:
             message, seconds, retries, rules.retry_delay_seconds, rules.retry_backoff, again, joins
         )
 
-    def _ask_players(self, seats: Sequence[int], terms: Terms, now: float) -> list[Effect]:
+    def _ask_players(self, seats: Sequence[int], terms: Terms, now: float) -> None:
         self._phase_ends = now + terms.longest()
         self._questions = {}
-        effects: list[Effect] = []
         for seat in seats:
-            at = self._assignment.seats[seat]
-            is_patient = not at.suspended or self._notes.is_heard(seat)
-            is_patient &= not self._notes.timed_out.get(at.player_id, at.timed_out)
-            is_patient &= self.phase is PLAYING or not self.players[seat].dialect.endswith(LOST)
-            own = terms if is_patient else msgspec.structs.replace(terms, retries=0)
+            own = terms if self._is_patient(seat) else msgspec.structs.replace(terms, retries=0)
             check = partial(self._progress.check, seat) if self.phase is PLAYING else None
-            judge = partial(check_answer, self.match_id, check, at if self._is_strict else None)
-            question = Question(own, seat, judge, self._notes)
-            self._questions[seat] = question
-            effects += self._carry_out(seat, question.ask(now), now)
-        return effects
+            strict = self._assignment.seats[seat] if self._is_strict else None
+            judge = partial(check_answer, self.match_id, check, strict)
+            self._questions[seat] = question = Question(own, seat, judge, self._notes)
+            question.ask(now)
+            self._call_player(seat, question, now)
 
-    def _carry_out(self, seat: int, acts: Sequence[Act], now: float) -> list[Effect]:
-        return [
-            self._call_player(seat, act.attempt, now)
-            if isinstance(act, Ask)
-            else self._complain(seat, act, now)
-            for act in acts
-        ]
+    def _is_patient(self, seat: int) -> bool:
+        """Whether a player that gives no answer is asked again."""
+        at = self._assignment.seats[seat]
+        if at.suspended and not self._notes.silences()[at.player_id][1]:
+            return False
+        if self._notes.timed_out.get(at.player_id, at.timed_out):
+            return False
+        return self.phase is PLAYING or not self.players[seat].dialect.endswith(LOST)
 
-    def _call_player(self, seat: int, attempt: int, now: float) -> Call:
-        deadline = self._questions[seat].deadline
+    def _carry_out(self, seat: int, acts: Sequence[Act], now: float) -> None:
+        for act in acts:
+            if isinstance(act, Ask):
+                self._call_player(seat, self._questions[seat], now)
+            else:
+                self._complain(seat, act, now)
+
+    def _call_player(self, seat: int, question: Question, now: float) -> None:
+        progress = self._progress
         if self.phase is JOINING:
             message = self._messages.invitation(seat, now)
         else:
-            turn = (self._progress.game, self._progress.state, self._progress.turn)
-            message = self._messages.move_call(seat, turn, now=now, until=deadline)
-        key = ASKED[self.phase](self.match_id, seat, self._progress.turn, attempt)
-        return self._call(key, message, max(deadline, self._phase_ends))
+            turn = (progress.game, progress.state, progress.turn)
+            message = self._messages.move_call(seat, turn, now=now, until=question.deadline)
+        key = ASKED[self.phase](self.match_id, seat, progress.turn, len(question.lines))
+        until = max(question.deadline, self._phase_ends)
+        self._open[key] = None
+        self._effects.append(Call(key, self.players[seat], message, until))
 
-    def _complain(self, seat: int, act: Complain, now: float) -> Call:
+    def _complain(self, seat: int, act: Complain, now: float) -> None:
         turn = (self._progress.game, self._progress.state, STATE[self.phase])
         is_join = self.phase is JOINING
         message = self._messages.error(seat, act, is_join=is_join, turn=turn, now=now)
         key = ErrorCall(self.match_id, seat, self._progress.turn, act.number)
+        if act.is_retryable:  # Otherwise its answer does not matter any more.
+            self._open[key] = None
         until = now + self._rules.game_over_seconds
-        if act.is_retryable:
-            return self._call(key, message, until)
-        return Call(key, self.players[seat], message, until)  # Its answer does not matter any more.
+        self._effects.append(Call(key, self.players[seat], message, until))
 
     def is_lost(self, seat: int) -> bool:
         """Whether the player understood the last question in no dialect."""
         return seat in self._questions and bool(self._questions[seat].lost)
 
-    def _call_answered(self, answer: Answered, now: float) -> list[Effect]:
+    def _call_answered(self, answer: Answered, now: float) -> None:
         key: Any = answer.key
         question = self._questions[key.seat]
         if answer.dialect.endswith(LOST) and not question.was_understood:
             question.lost = answer.dialect[-len(NONE) :]
         acts = question.answered(key.attempt, answer.message, answer.error, now)
-        return self._carry_out(key.seat, acts, now) + self._when_all_answered(now)
+        if acts:
+            self._carry_out(key.seat, acts, now)
+        self._when_all_answered(now)
 
-    def _complaint_answered(self, answer: Answered, now: float) -> list[Effect]:
+    def _complaint_answered(self, answer: Answered, now: float) -> None:
         key: Any = answer.key
         acts = self._questions[key.seat].complaint_answered(answer.message, answer.error, now)
-        return self._carry_out(key.seat, acts, now) + self._when_all_answered(now)
+        self._carry_out(key.seat, acts, now)
+        self._when_all_answered(now)
 
-    def _answer_pushed(self, push: tuple[Pusher, Message], now: float) -> list[Effect]:
+    def _answer_pushed(self, push: tuple[Pusher, Message], now: float) -> None:
         pusher, message = push
         question = self._questions[pusher.seat]
         if pusher.has_wrong_token:
             self._notes.wrong_tokens[self.players[pusher.seat].agent_id] = tag_of(type(message))
         self.fault = question.fault_of(message)
         if self.fault and not pusher.is_signed:  # Any process at that address may have sent it.
-            return []
+            return
         acts = question.pushed(message, is_signed=pusher.is_signed, now=now)
-        return self._carry_out(pusher.seat, acts, now) + self._when_all_answered(now)
+        self._carry_out(pusher.seat, acts, now)
+        self._when_all_answered(now)
 
-    def _questions_due(self, _: None, now: float) -> list[Effect]:
-        effects: list[Effect] = []
+    def _questions_due(self, _: None, now: float) -> None:
         for seat, question in self._questions.items():
-            effects += self._carry_out(seat, question.woken(now), now)
-        return effects + self._when_all_answered(now)
+            self._carry_out(seat, question.woken(now), now)
+        self._when_all_answered(now)
 
-    def _when_all_answered(self, now: float) -> list[Effect]:
-        moves: dict[int, Any] = {}
-        for seat, question in self._questions.items():
+    def _when_all_answered(self, now: float) -> None:
+        for question in self._questions.values():
             if question.result is None:
-                return []
-            if isinstance(question.result, Success):
-                moves[seat] = question.result.value
+                return
         for seat, question in self._questions.items():
             if isinstance(question.result, Failure):
                 self._failures[seat] = question.result.error
             if question.is_timed_out or self._assignment.seats[seat].timed_out:
                 self._learn(self._assignment.seats[seat], question)
-        drops = self._drop_calls()
+        self._drop_calls()
         if self.phase is PLAYING:
-            return drops + self._moved(moves, now)
-        return drops + (self._lock(now) if self._failures else self._ask_for_moves(now))
+            self._moved(now)
+        elif self._failures:
+            self._lock(now)
+        else:
+            self._ask_for_moves(now)
 
     def _learn(self, at: Seated, question: Question) -> None:
         """Note whether a player let every attempt run out, or answers such a question again."""
@@ -389,49 +407,52 @@ class Match:
         elif not is_failed and at.timed_out == asked:
             self._notes.timed_out[at.player_id] = None
 
-    def _moved(self, moves: dict[int, Any], now: float) -> list[Effect]:
+    def _moved(self, now: float) -> None:
+        moves = {
+            seat: question.result.value
+            for seat, question in self._questions.items()
+            if isinstance(question.result, Success)
+        }
         if self._failures or self._progress.wants_number:
             self._progress.note(moves)
             return self._lock(now)
         self._progress.play(moves)
         return self._lock(now) if self._progress.is_over else self._ask_for_moves(now)
 
-    def _lock(self, now: float) -> list[Effect]:
+    def _lock(self, now: float) -> None:
         self.phase = LOCKING
-        index = len(self._progress.numbers)
         lost = forfeits(self._assignment.seats, self._failures, self._notes)
+        index = len(self._progress.numbers)
         message = self._messages.lock(index, self._progress.moves, lost, now)
-        return [self._call_manager(LockCall, message, now)]
+        self._call_manager(LockCall, message, now)
 
-    def _recover(self, now: float) -> list[Effect]:
+    def _recover(self, now: float) -> None:
         """Ask for a lock that the league holds already: the first of an index stands."""
         self.phase = RECOVERING
         match = self._assignment.match
         index = (match.locks or 0) if match.decided is True else len(self._progress.numbers)
-        return [self._call_manager(LockCall, self._messages.lock(index, [], [], now), now)]
+        self._call_manager(LockCall, self._messages.lock(index, [], [], now), now)
 
-    def _report(self, now: float) -> list[Effect]:
+    def _report(self, now: float) -> None:
         assert self._result
         self.phase = REPORTING
         message = self._messages.report(self._result, self._notes, began=self._began, now=now)
-        return [self._call_manager(ReportCall, message, now)]
+        self._call_manager(ReportCall, message, now)
 
-    def _call_manager(self, kind: type[ManagerCall], message: Message, now: float) -> Call:
-        self._tries, self._retry_at = self._tries + 1, None
+    def _call_manager(self, kind: type[ManagerCall], message: Message, now: float) -> None:
+        self._tries, self._retry_at = self._tries + 1, NEVER
         key = kind(self.match_id, len(self._progress.numbers), self._tries)
         self._open[key] = None
-        return Call(key, self._manager, message, now + self._rules.reply_seconds)
+        self._effects.append(Call(key, self._manager, message, now + self._rules.reply_seconds))
 
-    def _retry_due(self, _: None, now: float) -> list[Effect]:
-        if self._retry_at is None or now < self._retry_at:
-            return []
-        again = {RECOVERING: self._recover, LOCKING: self._lock, REPORTING: self._report}
-        return again[self.phase](now)
+    def _retry_due(self, _: None, now: float) -> None:
+        if now >= self._retry_at:
+            again = {RECOVERING: self._recover, LOCKING: self._lock, REPORTING: self._report}
+            again[self.phase](now)
 
-    def _nothing_due(self, _: None, now: float) -> list[Effect]:
-        return []
+    def _nothing_due(self, _: None, now: float) -> None: ...
 
-    def _lock_answered(self, answer: Answered, now: float) -> list[Effect]:
+    def _lock_answered(self, answer: Answered, now: float) -> None:
         """The result ends the game; after a number it goes on."""
         message = answer.message
         if not isinstance(message, LockResponse):
@@ -441,104 +462,105 @@ class Match:
             return self._tell(now)
         if message.value is None or not self._progress.adopt(message.moves, message.value):
             return self._retry(answer.error, now)  # Neither the result nor a number it wanted.
-        self._tries, self._retry_at, self._open, self._failures = 0, None, {}, {}
+        self._tries, self._retry_at, self._open, self._failures = 0, NEVER, {}, {}
         if self.phase is LOCKING:
             return self._ask_for_moves(now)
         match = self._assignment.match
         is_complete = match.decided is not True and len(self._progress.numbers) == match.locks
         return self._invite(now) if is_complete else self._recover(now)
 
-    def _tell(self, now: float) -> list[Effect]:
+    def _tell(self, now: float) -> None:
         assert self._result
-        self.phase, self._tries, self._retry_at, self._open = TELLING, 0, None, {}
-        calls: list[Effect] = [
+        self.phase, self._tries, self._retry_at, self._open = TELLING, 0, NEVER, {}
+        for seat in (0, 1):
             self._call_over(seat, 1, self._messages.game_over(seat, self._result, now), now)
-            for seat in (0, 1)
-        ]
-        return calls + self._when_all_told(now)
+        self._when_all_told(now)
 
-    def _over_answered(self, answer: Answered, now: float) -> list[Effect]:
-        return self._send_plainer_over(answer, now) + self._when_all_told(now)
-
-    def _send_plainer_over(self, answer: Answered, now: float) -> list[Effect]:
+    def _over_answered(self, answer: Answered, now: float) -> None:
         """A player that refuses our GAME_OVER gets one with the documents' fields alone."""
         key: Any = answer.key
-        if key.attempt > 1 or not isinstance(answer.error, PeerRefused):
-            return []
-        assert self._result
-        plain = self._messages.game_over_plain(key.seat, self._result, now)
-        return [self._call_over(key.seat, 2, plain, now)]
+        if key.attempt == 1 and isinstance(answer.error, PeerRefused):
+            assert self._result
+            plain = self._messages.game_over_plain(key.seat, self._result, now)
+            self._call_over(key.seat, 2, plain, now)
+        if self.phase is TELLING:
+            self._when_all_told(now)
 
-    def _call_over(self, seat: int, attempt: int, message: Message, now: float) -> Call:
+    def _call_over(self, seat: int, attempt: int, message: Message, now: float) -> None:
         key = GameOverCall(self.match_id, seat, self._progress.turn, attempt)
-        return self._call(key, message, now + self._rules.game_over_seconds)
+        self._open[key] = None
+        until = now + self._rules.game_over_seconds
+        self._effects.append(Call(key, self.players[seat], message, until))
 
-    def _when_all_told(self, now: float) -> list[Effect]:
-        if self._untold():
-            return []
-        return self._report(now) if self._is_ours else self._close()
+    def _when_all_told(self, now: float) -> None:
+        if self._open and self._untold():
+            return
+        if self._is_ours:
+            self._report(now)
+        else:
+            self._close()
 
     def _untold(self) -> list[int]:
         """Who has not answered GAME_OVER; one that lost by silence is not waited for."""
+        silences = self._notes.silences()
         seats = [key.seat for key in self._open if isinstance(key, GameOverCall)]
-        return [s for s in seats if s not in self._failures or not self._notes.unheard(s)]
+        return [
+            s for s in seats if s not in self._failures or not silences[self.players[s].agent_id][0]
+        ]
 
-    def _report_answered(self, answer: Answered, now: float) -> list[Effect]:
+    def _report_answered(self, answer: Answered, now: float) -> None:
         if not isinstance(answer.message, MatchResultAck):
             return self._retry(answer.error, now)
         self.closing = answer.message
         return self._close()
 
-    def _retry(self, error: LeagueError | None, now: float) -> list[Effect]:
+    def _retry(self, error: LeagueError | None, now: float) -> None:
         """The manager did not answer: wait for it. It refused: the match is not ours any more."""
         if not is_refused(error):
             waits = self._limits.retry_seconds
             self._retry_at = now + waits[min(self._tries, len(waits)) - 1]
-            return []
+            return None
         is_told, self._is_ours = self._result is not None, False
         self._result = self._result or result_in_refusal(self.match_id, error)
         if self._result and self._questions and not is_told:  # Invited players wait for the end.
             return self._tell(now)
         return self._close()
 
-    def _close(self, *_: Any) -> list[Effect]:
+    def _close(self, *_: Any) -> None:
         self.phase = CLOSED
-        return self._drop_calls()
+        self._drop_calls()
 
     def _notice_sleep(self, now: float) -> bool:
         """A timer that rings late says that the machine slept: no player's time ran meanwhile."""
-        if self._rings_at is None or now - self._rings_at <= self._limits.late_seconds:
+        slept = now - self._rings_at
+        if slept <= self._limits.late_seconds:
             return False
-        slept, self._rings_at = now - self._rings_at, None
+        self._rings_at = NEVER
+        self._retry_at += slept
         for question in self._questions.values():
             question.extend(slept)
-        if self._retry_at is not None:
-            self._retry_at += slept
         return True
 
-    def _set_clock(self, effects: list[Effect]) -> list[Effect]:
+    def _set_clock(self) -> None:
         """Ring when the next thing is due, if the clock does not ring before; stop at the end."""
         if self.phase is CLOSED:
-            if self._rings_at is not None:
-                self._rings_at = None
-                effects.append(Drop(Clock(self.match_id)))
-            return effects
-        times = [] if self._retry_at is None else [self._retry_at]
-        if self.phase in ASKED:
-            times += [q.due for q in self._questions.values() if not q.result]
-        if times and (self._rings_at is None or min(times) < self._rings_at):
-            self._rings_at = min(times)
-            effects.append(WakeAt(Clock(self.match_id), self._rings_at))
-        return effects
+            if self._rings_at != NEVER:
+                self._rings_at = NEVER
+                self._effects.append(Drop(Clock(self.match_id)))
+            return
+        due = self._retry_at
+        for question in self._questions.values():
+            if question.due < due and not question.result:
+                due = question.due
+        if due < self._rings_at:
+            self._rings_at = due
+            self._effects.append(WakeAt(Clock(self.match_id), due))
 
-    def _drop_calls(self) -> list[Effect]:
-        drops: list[Effect] = [Drop(key) for key in self._open if type(key) is not GameOverCall]
+    def _drop_calls(self) -> None:
+        for key in self._open:
+            if type(key) is not GameOverCall:
+                self._effects.append(Drop(key))
         self._open = {}
-        return drops
-
-    def _call(self, key: PlayerCall, message: Message, until: float) -> Call:
-        self._open[key] = None
-        return Call(key, self.players[key.seat], message, until)
 
     # What can happen in a phase, who handles it, and where it may lead.
     TRANSITIONS: ClassVar[dict[tuple[Phase, type], Transition]] = {
@@ -559,7 +581,7 @@ class Match:
         (TELLING, GameOverCall): Transition(_over_answered, REPORTING, CLOSED),
         (TELLING, Clock): Transition(_nothing_due),
         (REPORTING, ReportCall): Transition(_report_answered, CLOSED),
-        (REPORTING, GameOverCall): Transition(_send_plainer_over),
+        (REPORTING, GameOverCall): Transition(_over_answered),
         (REPORTING, Clock): Transition(_retry_due),
         (CLOSED, Clock): Transition(_nothing_due),
         **dict.fromkeys(product(Phase, [Abandon]), Transition(_close, CLOSED)),

@@ -14,7 +14,8 @@ declined or used up its answers may not.
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
+from operator import attrgetter
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
@@ -40,9 +41,14 @@ LONG_SECONDS = 2.0  # a shorter wait is not told
 FORM_ERRORS = (-32600, -32601, -32602)  # the player did not understand us
 # Verdicts on answers without content.
 EMPTY = (transcript.NO_CONTENT, transcript.RATE_LIMITED, NoConnection.code, MissingField.code)
-ANSWERS = (messages.GameJoinAck, messages.ChooseParityResponse, messages.GameMoveResponse)
+# What an answer holds: whether the player joins, or its move.
+ANSWERS: dict[type, Callable[[Any], Any]] = {
+    messages.GameJoinAck: attrgetter("accept"),
+    messages.ChooseParityResponse: attrgetter("parity_choice"),
+    messages.GameMoveResponse: attrgetter("move"),
+}
 
-Judge = Callable[[messages.Message], Any]  # returns the content of an answer, or raises its error
+Judge = Callable[[messages.Message, Any], None]  # raises what is wrong with an answer's content
 
 
 class Terms(Struct, frozen=True):
@@ -62,7 +68,9 @@ class Terms(Struct, frozen=True):
 
     def longest(self) -> float:
         """After how many seconds the question is over at the latest."""
-        waits = sum(self.wait(retry) for retry in range(1, self.retries + 1))
+        waits = 0.0
+        for retry in range(self.retries):
+            waits += self.delay * self.backoff**retry
         return (self.retries + 1) * self.seconds + waits
 
 
@@ -70,6 +78,7 @@ class Success(Struct, frozen=True):
     """The player gave a valid answer."""
 
     value: Any
+    is_final: ClassVar = True
 
 
 class Failure(Struct, frozen=True):
@@ -81,8 +90,6 @@ class Failure(Struct, frozen=True):
 
 class Ask(Struct, frozen=True):
     """Call the player."""
-
-    attempt: int
 
 
 class Complain(Struct, frozen=True):
@@ -98,6 +105,7 @@ class Complain(Struct, frozen=True):
     time_remaining: float | None = None
 
 
+ASK = Ask()
 Act = Ask | Complain
 
 
@@ -109,36 +117,42 @@ class Next(Enum):
     ASK_AGAIN = "call again, with the same deadline"
 
 
-class Question:
+class Question(Struct):
     """One question to one player; `due` is when to wake it, `result` how it ended."""
 
-    def __init__(self, terms: Terms, seat: int, judge: Judge, notes: Transcript) -> None:
-        self.result: Success | Failure | None = None
-        self.lost = ""  # the mark of a player that understood the question in no dialect
-        self.was_understood = False
-        self.is_timed_out = False  # on every attempt
-        self.deadline = self.due = 0.0
-        self.terms, self._seat, self._judge, self._notes = terms, seat, judge, notes
-        self._next = Next.TIME_IS_UP
-        self._lines: list[Line] = []  # of the attempts
-        self._open: set[int] = set()  # attempts whose answer may still come
-        self._interrupted: set[int] = set()  # open attempts that ended because this machine slept
-        self._retries = self._timeouts = 0
-        self._unusable = 0
-        self._complaints = 0
-        self._held: messages.Message | None = None
+    terms: Terms
+    _seat: int
+    _judge: Judge
+    _notes: Transcript
+    result: Success | Failure | None = None
+    lost: str = ""  # the mark of a player that understood the question in no dialect
+    was_understood: bool = False
+    is_timed_out: bool = False  # on every attempt
+    deadline: float = 0.0
+    due: float = 0.0
+    _next: Next = Next.TIME_IS_UP
+    lines: list[Line] = []  # of the attempts
+    _retries: int = 0
+    _timeouts: int = 0
+    _unusable: int = 0
+    _complaints: int = 0
+    _held: messages.Message | None = None  # what was pushed unsigned
 
-    def ask(self, now: float) -> list[Act]:
-        """Call, with a fresh deadline."""
-        self.deadline = now + self.terms.seconds
-        return self._call(now)
+    def ask(self, now: float, *, is_fresh: bool = True) -> list[Act]:
+        """Call, with a fresh deadline or within the last one."""
+        if is_fresh:
+            self.deadline = now + self.terms.seconds
+        attempt = len(self.lines) + 1
+        self.lines.append(self._notes.begin(self._seat, self.terms.message, attempt, now))
+        self.due, self._next = self.deadline, Next.TIME_IS_UP
+        return [ASK]
 
     def answered(
         self, attempt: int, message: messages.Message | None, error: LeagueError | None, now: float
     ) -> list[Act]:
         """A call came back."""
-        self._open.discard(attempt)
-        line = self._lines[attempt - 1]
+        line = self.lines[attempt - 1]
+        line.is_open = False
         if message is not None:
             verdict = transcript.LATE if line.verdict == NoAnswer.code else transcript.OK
             return self._judged(line, message, verdict, now)
@@ -149,7 +163,7 @@ class Question:
             line.is_unreached = error.context.get("kind") == UNREACHABLE and not line.is_touched
         if error and (error.context.get("said") or not line.note):
             line.note = note_of(error)
-        is_awaited = attempt == len(self._lines) and self._next is Next.TIME_IS_UP
+        is_awaited = attempt == len(self.lines) and self._next is Next.TIME_IS_UP
         if self.result or not is_awaited:
             return []
         return self._without_content(line, error, now)
@@ -158,23 +172,24 @@ class Question:
         self, message: messages.Message | None, error: LeagueError | None, now: float
     ) -> list[Act]:
         """A player may answer a complaint with the join or the move that was wanted."""
-        if isinstance(message, ANSWERS):
+        if type(message) in ANSWERS:
+            assert message
             line = self._notes.begin(self._seat, self.terms.message, self._complaints + 1, now)
             return self._judged(line, message, transcript.OK, now)
         is_heard = not isinstance(error, NoAnswer | NoConnection)
         if is_heard and self._next is Next.ASK_AGAIN and not self.result:
-            return self._call(now)
+            return self.ask(now, is_fresh=False)
         return []
 
     def is_closed_to(self, message: messages.Message) -> bool:
         """Whether a push comes too late: another answer counted, or the player failed for good."""
         if isinstance(self.result, Success):
             return bool(self.result.value != content(message))
-        return self.result is not None and self.result.is_final
+        return bool(self.result and self.result.is_final)
 
     def pushed(self, message: messages.Message, *, is_signed: bool, now: float) -> list[Act]:
         """An answer was pushed; an unsigned one waits for the answer to the call."""
-        if self.result and (isinstance(self.result, Success) or self.result.is_final):
+        if self.result and self.result.is_final:
             return []
         if not is_signed and not self._is_without_content(now):
             self._held = self._held or message
@@ -184,7 +199,7 @@ class Question:
     def fault_of(self, message: messages.Message) -> LeagueError | None:
         """What is wrong with a pushed answer, if anything."""
         try:
-            self._judge(message)
+            self._judge(message, content(message))
         except LeagueError as error:
             return error
         return None
@@ -196,7 +211,7 @@ class Question:
         if self._next is Next.RETRY:
             return self.ask(now)
         if self._next is Next.ASK_AGAIN:
-            return self._call(now)
+            return self.ask(now, is_fresh=False)
         return self._time_is_up(now)
 
     def wait(self, now: float) -> tuple[float, int, int] | None:
@@ -204,7 +219,7 @@ class Question:
 
         Between two attempts it is the next one.
         """
-        if self.result or now < self._lines[0].began + LONG_SECONDS:
+        if self.result or now < self.lines[0].began + LONG_SECONDS:
             return None
         ends = self.due + self.terms.seconds if self._next is Next.RETRY else self.deadline
         return ends - now, self._retries + 1, self.terms.retries + 1
@@ -213,14 +228,8 @@ class Question:
         """This machine slept: that time does not count against the player."""
         self.deadline += seconds
         self.due += seconds
-        self._interrupted = set(self._open)
-
-    def _call(self, now: float) -> list[Act]:
-        attempt = len(self._lines) + 1
-        self._lines.append(self._notes.begin(self._seat, self.terms.message, attempt, now))
-        self._open.add(attempt)
-        self.due, self._next = self.deadline, Next.TIME_IS_UP
-        return [Ask(attempt)]
+        for line in self.lines:
+            line.is_interrupted = line.is_open
 
     def _without_content(self, line: Line, error: LeagueError | None, now: float) -> list[Act]:
         if isinstance(error, WrongType):
@@ -237,14 +246,14 @@ class Question:
             line.verdict = transcript.NO_CONTENT
             return self._judge_held(now)
         if isinstance(error, NoAnswer):
-            if line.attempt in self._interrupted:
-                return self._call(now)
+            if line.is_interrupted:
+                return self.ask(now, is_fresh=False)
             return self._time_is_up(now)
         return self._failed(error, now)
 
     def _time_is_up(self, now: float) -> list[Act]:
         sentence = f"nothing usable came within {self.terms.seconds:g} seconds"
-        line = self._lines[-1]
+        line = self.lines[-1]
         is_empty = line.verdict == transcript.NO_CONTENT
         said, _ = read_note(line.note)
         more = {"said": said} if said else {}
@@ -253,7 +262,7 @@ class Question:
 
     def _failed(self, error: LeagueError, now: float) -> list[Act]:
         is_limited = isinstance(error, RateLimited)
-        line = self._lines[-1]
+        line = self.lines[-1]
         line.verdict = line.verdict or (transcript.RATE_LIMITED if is_limited else error.code)
         acts = self._judge_held(now) if self._is_without_content(now) else []
         if self.result:
@@ -283,7 +292,7 @@ class Question:
 
     def _is_without_content(self, now: float) -> bool:
         """Whether the player answered, but not what it was asked for, or let its time pass."""
-        line = self._lines[-1]
+        line = self.lines[-1]
         return (line.is_touched and line.verdict in EMPTY) or now >= self.deadline
 
     def _judge_held(self, now: float) -> list[Act]:
@@ -291,24 +300,25 @@ class Question:
         return [] if held is None else self._judge_push(held, now)
 
     def _judge_push(self, message: messages.Message, now: float) -> list[Act]:
-        line = self._lines[-1]
+        line = self.lines[-1]
         if line.verdict not in (transcript.OPEN, transcript.NO_CONTENT):
-            line = self._notes.begin(self._seat, self.terms.message, len(self._lines), now)
+            line = self._notes.begin(self._seat, self.terms.message, len(self.lines), now)
         return self._judged(line, message, transcript.PUSHED, now)
 
     def _judged(self, line: Line, message: messages.Message, verdict: str, now: float) -> list[Act]:
         self.was_understood = True
         line.hear(now)
         self._notes.identify(line, message)
-        if isinstance(self.result, Success) or (self.result and self.result.is_final):
+        if self.result and self.result.is_final:
             return []
-        if not isinstance(message, messages.GameJoinAck):
-            line.move = content(message)
+        value, is_join = content(message), type(message) is messages.GameJoinAck
+        if not is_join:
+            line.move = value
         try:
-            value = self._judge(message)
+            self._judge(message, value)
         except LeagueError as error:
             return self._complain_of(line, error, now)
-        if isinstance(message, messages.GameJoinAck) and not value:
+        if is_join and not value:
             line.verdict, self.result = transcript.DECLINED, Failure(None, is_final=True)
         else:
             line.verdict, self.result = verdict, Success(value)
@@ -324,7 +334,7 @@ class Question:
             self.result = Failure(error, is_final=True)
             return [self._complaint(error, line.move, (ANSWERS_MAX, ANSWERS_MAX))]
         again = now + self.terms.again_seconds
-        is_asked = self._next is not Next.TIME_IS_UP or len(self._lines) in self._open
+        is_asked = self._next is not Next.TIME_IS_UP or self.lines[-1].is_open
         if not is_asked and again < self.deadline:
             self.due, self._next = again, Next.ASK_AGAIN
         left = max(0.0, self.deadline - now)
@@ -346,11 +356,8 @@ class Question:
 
 def content(message: messages.Message) -> Any:
     """What an answer holds: whether the player joins, or its move."""
-    if isinstance(message, messages.GameJoinAck):
-        return message.accept
-    if isinstance(message, messages.ChooseParityResponse):
-        return message.parity_choice
-    return message.move if isinstance(message, messages.GameMoveResponse) else None
+    read = ANSWERS.get(type(message))
+    return read(message) if read else None
 
 
 def _is_refusal(error: LeagueError | None) -> bool:

@@ -27,6 +27,7 @@ LIMITS = MatchLimits()
 AGENT_ID = re.compile(r"(?:P|REF)\d{2,}", re.ASCII)  # as the manager gives them
 ID_MAX = 20
 INT_MAX = 2**31 - 1
+_ENCODER = msgspec.json.Encoder()
 
 OPEN = ""  # no result yet
 OK = "ok"
@@ -47,17 +48,18 @@ class Line(Struct):
     attempt: int
     verdict: str = OPEN
     move: Any = None
-    answered_after: float | None = None
+    answered_at: float | None = None  # whether and when an answer came, usable or not
     is_touched: bool = False  # whether a byte came back
-    is_heard: bool = False  # whether that was an answer, usable or not
     is_unreached: bool = False  # whether no connection could be opened
+    is_open: bool = True  # whether its call may still be answered
+    is_interrupted: bool = False  # whether this machine slept meanwhile
     note: str = ""
 
     def hear(self, now: float) -> None:
         """An answer came."""
-        self.is_touched = self.is_heard = True
-        if self.answered_after is None:
-            self.answered_after = now - self.began
+        self.is_touched = True
+        if self.answered_at is None:
+            self.answered_at = now
 
 
 class Transcript:
@@ -79,7 +81,7 @@ class Transcript:
         """Note the player that an answer names, or its sender; its identity is the end point."""
         own, said = self._players[line.seat], getattr(message, "player_id", "")
         sender = str(message.sender).rpartition(":")[2]
-        if said == own and AGENT_ID.fullmatch(sender):
+        if said == own != sender and AGENT_ID.fullmatch(sender):
             said = sender
         named = f"as {said[:ID_MAX]}" if said else "without player_id"
         line.note = "" if said == own else named
@@ -88,50 +90,37 @@ class Transcript:
         """Whether no connection to that player could ever be opened."""
         return all(line.is_unreached for line in self._lines if line.seat == seat)
 
-    def is_heard(self, seat: int) -> bool:
-        """Whether that player answered anything."""
-        return any(line.is_heard for line in self._lines if line.seat == seat)
-
     def rows(self, began: float) -> tuple[list[Exchange], int]:
         """The first lines as they are reported, and how many are left out."""
-        rows: list[Exchange] = []
-        size = 0
-        for line in self._lines:
-            row = self._row(line, began)
-            size += len(msgspec.json.encode(row)) + 1
-            if size > self._limits.transcript_bytes:
-                break
-            rows.append(row)
-        return rows, len(self._lines) - len(rows)
+        rows = [
+            Exchange(
+                min(round((line.began - began) * 1000), INT_MAX),
+                self._players[line.seat],
+                line.message,
+                line.attempt,
+                line.verdict or "dropped",
+                None if line.move is None else shortened(line.move, self._limits),
+                None
+                if line.answered_at is None
+                else min(round((line.answered_at - line.began) * 1000), INT_MAX),
+                line.note,
+            )
+            for line in self._lines
+        ]
+        fitting = _ENCODER.encode_lines(rows)[: self._limits.transcript_bytes].count(b"\n")
+        return rows[:fitting], len(rows) - fitting
 
     def silences(self) -> dict[str, tuple[int, bool]]:
         """For each player, how many attempts at the end had no answer, and whether any had one."""
-        return {
-            player_id: (self.unheard(seat), self.is_heard(seat))
-            for seat, player_id in enumerate(self._players)
-        }
-
-    def unheard(self, seat: int) -> int:
-        """How many of that player's attempts had no answer since the last that had one."""
-        count = 0
-        for line in reversed(self._lines):
-            if line.seat == seat and line.is_heard:
-                break
-            count += line.seat == seat and line.verdict != OPEN
-        return count
-
-    def _row(self, line: Line, began: float) -> Exchange:
-        after = line.answered_after
-        return Exchange(
-            _milliseconds(line.began - began),
-            self._players[line.seat],
-            line.message,
-            line.attempt,
-            line.verdict or "dropped",
-            shortened(line.move, self._limits),
-            None if after is None else _milliseconds(after),
-            line.note,
-        )
+        silences = dict.fromkeys(self._players, (0, False))
+        for line in self._lines:
+            player_id = self._players[line.seat]
+            if line.answered_at is not None:
+                silences[player_id] = (0, True)
+            elif line.verdict != OPEN:
+                count, is_heard = silences[player_id]
+                silences[player_id] = (count + 1, is_heard)
+        return silences
 
 
 def shortened(move: Any, limits: MatchLimits = LIMITS) -> Any:
@@ -140,7 +129,3 @@ def shortened(move: Any, limits: MatchLimits = LIMITS) -> Any:
     if len(text) <= limits.transcript_move_bytes:
         return move
     return text[: limits.transcript_move_bytes - 3].decode(errors="ignore") + "…"
-
-
-def _milliseconds(seconds: float) -> int:
-    return min(round(seconds * 1000), INT_MAX)
