@@ -15,7 +15,7 @@ from agentleague.match.machine import (
     MoveCall,
     ReportCall,
 )
-from agentleague.match.messages import Assignment, RefereeIdentity
+from agentleague.match.messages import Conditions, RefereeIdentity
 from agentleague.protocol.messages import (
     WIRE_NAME,
     ChooseParityResponse,
@@ -74,10 +74,13 @@ STEPS = {kind: step for step, kind in CALLS.items()}
 
 def match_of(game=even_odd, *, rules=RULES, seats=SEATS, epoch=1, kind=Match, **described):
     described = RoundMatch(
-        "R1M1", game.name, "P01", "P02", "http://127.0.0.1:8001/mcp", **described
+        *("R1M1", game.name, "P01", "P02", "http://127.0.0.1:8001/mcp"),
+        epoch=epoch,
+        seats=seats,
+        **described,
     )
     identity = RefereeIdentity("REF01", "http://127.0.0.1:8001/mcp", REFEREE_TOKEN, Calendar(0.0))
-    return kind(Assignment(LEAGUE_ID, 1, described, seats, epoch, rules), game, identity, MANAGER)
+    return kind(described, Conditions(LEAGUE_ID, 1, rules, game, identity, MANAGER))
 
 
 def answer(match, step, who, said, *, turn=0, now=0.0, attempt=1):

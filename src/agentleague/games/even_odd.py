@@ -24,13 +24,13 @@ class State(NamedTuple):
 
 def start(options: Mapping[str, Any]) -> State:
     """Nothing chosen, nothing drawn; the number is drawn from `lowest` to `highest`."""
-    unknown = sorted(set(options) - set(defaults))
+    unknown = options.keys() - defaults.keys()
     if unknown:
         raise ValueError(
-            f"{name} has no option {unknown[0]!r}; leave it out, there are lowest and highest"
+            f"{name} has no option {min(unknown)!r}; leave it out, there are lowest and highest"
         )
     low, high = bounds = tuple({**defaults, **options}.values())
-    if {type(low), type(high)} != {int} or not 0 <= low < high <= NUMBER_MAX:
+    if not (type(low) is type(high) is int and 0 <= low < high <= NUMBER_MAX):
         raise ValueError(
             f"the number would be drawn from {str(low)[:40]!r} to {str(high)[:40]!r}; make lowest "
             f"and highest whole numbers from 0 to {NUMBER_MAX}, and lowest the smaller one"

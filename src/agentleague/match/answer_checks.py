@@ -1,7 +1,7 @@
 """What a referee makes of a player's answer or failure, of a push, and of a manager's refusal."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -27,41 +27,12 @@ _UNCONNECTED = {
 }
 
 
-def check_answer(
-    match_id: str,
-    check: Callable[[Any], None] | None,
-    strict: Seated | None,
-    message: Any,
-    content: Any,
-) -> None:
-    """Check a player's answer and its content; `check` checks a move, and is None for a join.
-
-    A strict league wants all of document 004's fields, as they are of the player that was asked.
-
-    Raises:
-        MatchMismatch: it is about another match.
-        MissingField: it is no join; WrongType if it is one that says neither yes nor no.
-        IllegalMove: it is no legal move.
-    """
-    if strict:
-        _check_documented(strict, message)
-    named = getattr(message, "match_id", "")
-    if named and named != match_id:
-        raise errors.MatchMismatch(f"the answer is about match {named!r}, not {match_id!r}")
-    is_join = type(message) is GameJoinAck
-    if check:
-        check(None if is_join else content)
-    elif not is_join:
-        raise errors.MissingField("the answer to an invitation says whether the player joins")
-    elif type(content) is not bool:
-        raise errors.WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
-
-
 STRICT = "this league has missing_fields=refuse, and "  # how these complaints begin
 DOCUMENTED = ("protocol", "sender", "timestamp", "conversation_id", "match_id", "player_id")
 
 
-def _check_documented(asked: Seated, message: Any) -> None:
+def check_documented(asked: Seated, message: Any) -> None:
+    """A strict league wants all of document 004's fields, as they are of the player it asked."""
     times = ["timestamp", *(["arrival_timestamp"] if isinstance(message, GameJoinAck) else [])]
     fields = {name: getattr(message, name, None) for name in (*DOCUMENTED, *times)}
     lacks = [name for name, at in fields.items() if not at or not isinstance(at, str)]

@@ -41,7 +41,7 @@ class GameProgress:
 
     def to_move(self) -> list[int]:
         """The seats whose turn it is."""
-        return [self.game.seats.index(name) for name in self.game.to_move(self.state)]
+        return list(map(self.game.seats.index, self.game.to_move(self.state)))
 
     def check(self, seat: int, move: Any) -> None:
         """Raise IllegalMove unless the player may make this move now."""

@@ -19,7 +19,6 @@ clock, rings when something is due; it may ring too early, and runs until the ma
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from functools import partial
 from itertools import product
 from math import inf
 from typing import Any, ClassVar
@@ -29,25 +28,17 @@ from msgspec import UNSET, Struct
 
 from agentleague.dialects.table import LOST, NONE
 from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
-from agentleague.games.game import Game
 from agentleague.match.answer_checks import (
     Pusher,
-    check_answer,
     forfeits,
     is_refused,
     result_in_refusal,
     who_pushed,
 )
 from agentleague.match.game_progress import GameProgress
-from agentleague.match.messages import (
-    PARITY_GAME,
-    Assignment,
-    MatchMessages,
-    RefereeIdentity,
-    addresses,
-)
+from agentleague.match.messages import Conditions, MatchMessages, addresses
 from agentleague.match.question import Act, Ask, Complain, Failure, Question, Success, Terms
-from agentleague.match.transcript import LIMITS, MatchLimits, Transcript
+from agentleague.match.transcript import Transcript
 from agentleague.protocol.messages import (
     AwaitedAnswer,
     ChooseParityResponse,
@@ -56,11 +47,11 @@ from agentleague.protocol.messages import (
     LockResponse,
     MatchResultAck,
     Message,
-    QuestionType,
+    RoundMatch,
     Seated,
     tag_of,
 )
-from agentleague.roles.effects import Address, Call, Drop, Effect, WakeAt
+from agentleague.roles.effects import Call, Drop, Effect, WakeAt
 from agentleague.roles.stimuli import Answered, Caller
 
 
@@ -149,27 +140,20 @@ class Transition:
 class Match:
     """A match; its calls and its timer carry the keys above."""
 
-    def __init__(
-        self,
-        assignment: Assignment,
-        game: Game,
-        identity: RefereeIdentity,
-        manager: Address,
-        limits: MatchLimits = LIMITS,
-    ) -> None:
-        self.match_id = assignment.match.match_id
-        self.epoch = assignment.epoch
+    def __init__(self, match: RoundMatch, at: Conditions) -> None:
+        assert match.seats is not UNSET
+        assert match.epoch is not UNSET
+        self.match_id, self.epoch = match.match_id, match.epoch
         self.phase = NEW
         self.closing: MatchResultAck | None = None  # the manager's answer to the report
         self.fault: LeagueError | None = None  # of the answer that was pushed last
-        self._assignment, self._manager, self._limits = assignment, manager, limits
-        self._rules = assignment.rules
-        self._is_strict = assignment.rules.missing_fields == "refuse"
-        self._messages = MatchMessages(assignment, identity)
-        self.players = addresses(assignment.seats)  # Where and how they are called.
-        players = [seat.player_id for seat in assignment.seats]
-        self._progress = GameProgress(game, assignment.rules.game_options, players, limits)
-        self._notes = Transcript(players, limits)
+        self._match, self._at, self._rules = match, at, at.rules
+        self._seats: Sequence[Seated] = match.seats
+        self._messages = MatchMessages(match, at)
+        self.players = addresses(match.seats)  # Where and how they are called.
+        players = [address.agent_id for address in self.players]
+        self._progress = GameProgress(at.game, at.rules.game_options, players, at.limits)
+        self._notes = Transcript(players, at.limits)
         self._began = self._phase_ends = 0.0
         self._effects: list[Effect] = []  # of this step
         self._open: dict[PlayerCall | ManagerCall, None] = {}  # calls whose answers matter, ordered
@@ -193,7 +177,7 @@ class Match:
             return [self.players[seat].agent_id for seat in seats]
         if self.phase is TELLING:
             return [self.players[seat].agent_id for seat in self._untold()]
-        return [] if self.phase is CLOSED else [self._manager.agent_id]
+        return [] if self.phase is CLOSED else [self._at.manager.agent_id]
 
     def awaited(self, now: float) -> Iterator[AwaitedAnswer]:
         """The answers that it has been waiting for, for a few seconds or longer."""
@@ -208,7 +192,7 @@ class Match:
 
     def reseat(self, seats: Sequence[Seated]) -> None:
         """A player has another address: the next attempt goes there."""
-        self._assignment = msgspec.structs.replace(self._assignment, seats=seats)
+        self._seats = seats
         self._messages.reseat(seats)
         self.players = addresses(seats)
 
@@ -240,7 +224,7 @@ class Match:
             UnexpectedMessage: the match does not wait for it, or not any more.
         """
         is_allowed = self._rules.unsigned_pushes
-        pusher = who_pushed(self._assignment.seats, message, caller, is_unsigned_allowed=is_allowed)
+        pusher = who_pushed(self._seats, message, caller, is_unsigned_allowed=is_allowed)
         is_awaited = (self.phase, type(message)) in self.TRANSITIONS
         if not is_awaited or pusher.seat not in self._questions:
             raise UnexpectedMessage(f"{self.match_id} does not wait for this ({STATE[self.phase]})")
@@ -268,7 +252,7 @@ class Match:
         return self._effects
 
     def _start(self, _: None, now: float) -> None:
-        self._began, match = now, self._assignment.match
+        self._began, match = now, self._match
         if match.decided is True or (match.locks is not UNSET and match.locks > 0):
             self._recover(now)
         else:
@@ -276,40 +260,33 @@ class Match:
 
     def _invite(self, now: float) -> None:
         self.phase = JOINING
-        rules = self._rules
-        terms = self._terms("GAME_INVITATION", rules.join_seconds, rules.join_retries)
-        self._ask_players((0, 1), terms, now)
+        self._ask_players((0, 1), self._at.join_terms, now)
 
     def _ask_for_moves(self, now: float) -> None:
         self.phase = PLAYING
-        is_parity = self._progress.game.name == PARITY_GAME
-        message: QuestionType = "CHOOSE_PARITY_CALL" if is_parity else "GAME_MOVE_CALL"
-        terms = self._terms(message, self._rules.move_seconds, self._rules.retries)
-        self._ask_players(self._progress.to_move(), terms, now)
-
-    def _terms(self, message: QuestionType, seconds: float, retries: int) -> Terms:
-        rules = self._rules
-        again = min(1.0, rules.move_seconds / 5)
-        joins = self.epoch > 1 and self.phase is JOINING
-        return Terms(
-            message, seconds, retries, rules.retry_delay_seconds, rules.retry_backoff, again, joins
-        )
+        self._ask_players(self._progress.to_move(), self._at.move_terms, now)
 
     def _ask_players(self, seats: Sequence[int], terms: Terms, now: float) -> None:
-        self._phase_ends = now + terms.longest()
+        self._phase_ends = now + terms.longest
         self._questions = {}
+        is_join, is_strict = self.phase is JOINING, self._rules.missing_fields == "refuse"
         for seat in seats:
             own = terms if self._is_patient(seat) else msgspec.structs.replace(terms, retries=0)
-            check = partial(self._progress.check, seat) if self.phase is PLAYING else None
-            strict = self._assignment.seats[seat] if self._is_strict else None
-            judge = partial(check_answer, self.match_id, check, strict)
-            self._questions[seat] = question = Question(own, seat, judge, self._notes)
+            self._questions[seat] = question = Question(
+                own,
+                seat,
+                self._notes,
+                self.match_id,
+                None if is_join else self._progress,
+                self._seats[seat] if is_strict else None,
+                is_join and self.epoch > 1,
+            )
             question.ask(now)
             self._call_player(seat, question, now)
 
     def _is_patient(self, seat: int) -> bool:
         """Whether a player that gives no answer is asked again."""
-        at = self._assignment.seats[seat]
+        at = self._seats[seat]
         if at.suspended and not self._notes.silences()[at.player_id][1]:
             return False
         if self._notes.timed_out.get(at.player_id, at.timed_out):
@@ -324,14 +301,13 @@ class Match:
                 self._complain(seat, act, now)
 
     def _call_player(self, seat: int, question: Question, now: float) -> None:
-        progress = self._progress
+        until = question.deadline
         if self.phase is JOINING:
             message = self._messages.invitation(seat, now)
         else:
-            turn = (progress.game, progress.state, progress.turn)
-            message = self._messages.move_call(seat, turn, now=now, until=question.deadline)
-        key = ASKED[self.phase](self.match_id, seat, progress.turn, len(question.lines))
-        until = max(question.deadline, self._phase_ends)
+            message = self._messages.move_call(seat, self._progress, now=now, until=until)
+        key = ASKED[self.phase](self.match_id, seat, self._progress.turn, len(question.lines))
+        until = max(until, self._phase_ends)
         self._open[key] = None
         self._effects.append(Call(key, self.players[seat], message, until))
 
@@ -389,8 +365,8 @@ class Match:
         for seat, question in self._questions.items():
             if isinstance(question.result, Failure):
                 self._failures[seat] = question.result.error
-            if question.is_timed_out or self._assignment.seats[seat].timed_out:
-                self._learn(self._assignment.seats[seat], question)
+            if question.is_timed_out or self._seats[seat].timed_out:
+                self._learn(self._seats[seat], question)
         self._drop_calls()
         if self.phase is PLAYING:
             self._moved(now)
@@ -421,7 +397,7 @@ class Match:
 
     def _lock(self, now: float) -> None:
         self.phase = LOCKING
-        lost = forfeits(self._assignment.seats, self._failures, self._notes)
+        lost = forfeits(self._seats, self._failures, self._notes)
         index = len(self._progress.numbers)
         message = self._messages.lock(index, self._progress.moves, lost, now)
         self._call_manager(LockCall, message, now)
@@ -429,7 +405,7 @@ class Match:
     def _recover(self, now: float) -> None:
         """Ask for a lock that the league holds already: the first of an index stands."""
         self.phase = RECOVERING
-        match = self._assignment.match
+        match = self._match
         index = (match.locks or 0) if match.decided is True else len(self._progress.numbers)
         self._call_manager(LockCall, self._messages.lock(index, [], [], now), now)
 
@@ -443,7 +419,7 @@ class Match:
         self._tries, self._retry_at = self._tries + 1, NEVER
         key = kind(self.match_id, len(self._progress.numbers), self._tries)
         self._open[key] = None
-        self._effects.append(Call(key, self._manager, message, now + self._rules.reply_seconds))
+        self._effects.append(Call(key, self._at.manager, message, now + self._rules.reply_seconds))
 
     def _retry_due(self, _: None, now: float) -> None:
         if now >= self._retry_at:
@@ -465,7 +441,7 @@ class Match:
         self._tries, self._retry_at, self._open, self._failures = 0, NEVER, {}, {}
         if self.phase is LOCKING:
             return self._ask_for_moves(now)
-        match = self._assignment.match
+        match = self._match
         is_complete = match.decided is not True and len(self._progress.numbers) == match.locks
         return self._invite(now) if is_complete else self._recover(now)
 
@@ -493,7 +469,7 @@ class Match:
         self._effects.append(Call(key, self.players[seat], message, until))
 
     def _when_all_told(self, now: float) -> None:
-        if self._open and self._untold():
+        if self._open and (not self._failures or self._untold()):
             return
         if self._is_ours:
             self._report(now)
@@ -517,7 +493,7 @@ class Match:
     def _retry(self, error: LeagueError | None, now: float) -> None:
         """The manager did not answer: wait for it. It refused: the match is not ours any more."""
         if not is_refused(error):
-            waits = self._limits.retry_seconds
+            waits = self._at.limits.retry_seconds
             self._retry_at = now + waits[min(self._tries, len(waits)) - 1]
             return None
         is_told, self._is_ours = self._result is not None, False
@@ -533,7 +509,7 @@ class Match:
     def _notice_sleep(self, now: float) -> bool:
         """A timer that rings late says that the machine slept: no player's time ran meanwhile."""
         slept = now - self._rings_at
-        if slept <= self._limits.late_seconds:
+        if slept <= self._at.limits.late_seconds:
             return False
         self._rings_at = NEVER
         self._retry_at += slept

@@ -1,6 +1,7 @@
 """The messages that a referee sends during a match."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -8,8 +9,9 @@ from msgspec.structs import asdict, replace
 
 from agentleague.errors import IllegalMove
 from agentleague.games.game import Game
-from agentleague.match.question import Complain
-from agentleague.match.transcript import Transcript, shortened
+from agentleague.match.game_progress import GameProgress
+from agentleague.match.question import Complain, Terms
+from agentleague.match.transcript import LIMITS, MatchLimits, Transcript, shortened
 from agentleague.protocol import messages
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Address
@@ -32,69 +34,102 @@ class RefereeIdentity(Struct, frozen=True):
     calendar: Calendar
 
 
-class Assignment(Struct, frozen=True):
-    """A match to run, with the league's rules for it."""
+class Conditions(Struct, frozen=True, dict=True):
+    """What the matches of a round have in common, and what follows from it."""
 
     league_id: str
     round_id: int
-    match: messages.RoundMatch
-    seats: Sequence[messages.Seated]
-    epoch: int
     rules: messages.Rules
+    game: Game
+    identity: RefereeIdentity
+    manager: Address
+    limits: MatchLimits = LIMITS
+
+    @cached_property
+    def join_terms(self) -> Terms:
+        """How players are invited."""
+        return self._terms("GAME_INVITATION", self.rules.join_seconds, self.rules.join_retries)
+
+    @cached_property
+    def move_terms(self) -> Terms:
+        """How they are asked for a move."""
+        is_parity = self.game.name == PARITY_GAME
+        message: messages.QuestionType = "CHOOSE_PARITY_CALL" if is_parity else "GAME_MOVE_CALL"
+        return self._terms(message, self.rules.move_seconds, self.rules.retries)
+
+    def _terms(self, message: messages.QuestionType, seconds: float, retries: int) -> Terms:
+        rules = self.rules
+        again = min(1.0, rules.move_seconds / 5)
+        delays = (rules.retry_delay_seconds, rules.retry_backoff)
+        return Terms(message, seconds, retries, *delays, again)
+
+    @cached_property
+    def envelope(self) -> dict[str, Any]:
+        """The fields that all messages to players have in common."""
+        return {
+            "sender": f"referee:{self.identity.referee_id}",
+            "league_id": self.league_id,
+            "round_id": self.round_id,
+            "referee_endpoint": self.identity.endpoint,
+        }
 
 
 class MatchMessages:
     """Writes the messages of one match."""
 
-    def __init__(self, assignment: Assignment, identity: RefereeIdentity) -> None:
-        match = assignment.match
-        self._assignment, self._identity = assignment, identity
-        self._sender = f"referee:{identity.referee_id}"
-        self._conversation = f"conv-{match.match_id.lower()}-{assignment.epoch:03d}"
-        self._shared: dict[str, Any] = {
-            "sender": self._sender,
-            "conversation_id": self._conversation,
-            "league_id": assignment.league_id,
-            "round_id": assignment.round_id,
-            "match_id": match.match_id,
-            "epoch": assignment.epoch,
-            "referee_endpoint": identity.endpoint,
-        }
+    def __init__(self, match: messages.RoundMatch, at: Conditions) -> None:
+        self._match, self._at = match, at
+        self._conversation = f"conv-{match.match_id.lower()}"
+        self._write = at.identity.calendar.write
+        assert match.seats is not UNSET
+        self.reseat(match.seats)
 
     def reseat(self, seats: Sequence[messages.Seated]) -> None:
         """The same players with other addresses or tokens."""
-        self._assignment = replace(self._assignment, seats=seats)
+        self._seats, match = seats, self._match
+        shared = {
+            **self._at.envelope,
+            "conversation_id": f"{self._conversation}-{match.epoch:03d}",
+            "match_id": match.match_id,
+            "epoch": match.epoch,
+        }
+        self._to: list[dict[str, Any]] = [
+            {**shared, "player_id": at.player_id, "auth_token": at.match_token} for at in seats
+        ]
 
     def invitation(self, seat: int, now: float) -> messages.Message:
         """GAME_INVITATION."""
         return messages.GameInvitation(
-            **self._to(seat, now),
-            game_type=self._assignment.match.game_type,
+            **self._to[seat],
+            timestamp=self._write(now),
+            game_type=self._match.game_type,
             role_in_match=ROLES[seat],
-            opponent_id=self._assignment.seats[1 - seat].player_id,
+            opponent_id=self._seats[1 - seat].player_id,
         )
 
     def move_call(
-        self, seat: int, turn: tuple[Game, Any, int], *, now: float, until: float
+        self, seat: int, progress: GameProgress, *, now: float, until: float
     ) -> messages.Message:
-        """CHOOSE_PARITY_CALL or GAME_MOVE_CALL; `turn` is game, state and turns played."""
-        game, state, number = turn
-        context = messages.MoveContext(
-            opponent_id=self._assignment.seats[1 - seat].player_id,
-            round_id=self._assignment.round_id,
-            your_standings=self._assignment.seats[seat].record,
-        )
-        deadline = self._identity.calendar.write(until)
+        """CHOOSE_PARITY_CALL or GAME_MOVE_CALL."""
+        game, state = progress.game, progress.state
+        opponent_id, record = self._seats[1 - seat].player_id, self._seats[seat].record
+        context = messages.MoveContext(opponent_id, self._at.round_id, record)
+        deadline = self._write(until)
         if game.name == PARITY_GAME:
             return messages.ChooseParityCall(
-                **self._to(seat, now), game_type=game.name, context=context, deadline=deadline
+                **self._to[seat],
+                timestamp=self._write(now),
+                game_type=game.name,
+                context=context,
+                deadline=deadline,
             )
         name = game.seats[seat]
         legal = game.legal_moves(state, name)
         return messages.GameMoveCall(
-            **self._to(seat, now),
+            **self._to[seat],
+            timestamp=self._write(now),
             game_type=game.name,
-            turn=number,
+            turn=progress.turn,
             position=game.view(state, name),
             legal_moves=None if legal is None else list(legal),
             context=context,
@@ -105,9 +140,10 @@ class MatchMessages:
         """GAME_OVER."""
         assert locked.result
         return messages.GameOver(
-            game_result=locked.result.game_result,
-            **self._to(seat, now),
-            game_type=self._assignment.match.game_type,
+            locked.result.game_result,
+            **self._to[seat],
+            timestamp=self._write(now),
+            game_type=self._match.game_type,
             reason=locked.result.game_result.reason,
             draw=locked.draw,
             receipt=locked.receipt,
@@ -143,17 +179,18 @@ class MatchMessages:
             action = "CHOOSE_PARITY_RESPONSE" if is_parity else "GAME_MOVE_RESPONSE"
             context |= _legal(complaint, game, state, seat)
         again = complaint.next_retry_at
-        at = UNSET if again is None else self._identity.calendar.write(again)
+        at = UNSET if again is None else self._write(again)
         left = complaint.time_remaining
         seconds = UNSET if left is None else round(left, 3)
         counts = (complaint.retry_count, complaint.max_retries)
         return messages.GameError(
-            **self._to(seat, now),
+            **self._to[seat],
+            timestamp=self._write(now),
             error_code=complaint.error.code,
             error_name=complaint.error.name,
             error_description=complaint.error.name,
             error_message=str(complaint.error)[:500],
-            affected_player=self._assignment.seats[seat].player_id,
+            affected_player=self._seats[seat].player_id,
             action_required=action,
             game_state=state_name,
             retryable=complaint.is_retryable,
@@ -174,15 +211,15 @@ class MatchMessages:
     ) -> messages.Message:
         """LOCK_REQUEST."""
         return messages.LockRequest(
-            self._assignment.match.match_id,
-            self._assignment.epoch,
+            self._match.match_id,
+            self._match.epoch or 0,
             index,
             list(moves),
             list(forfeits),
-            sender=self._sender,
-            timestamp=self._identity.calendar.write(now),
-            conversation_id=self._conversation,
-            auth_token=self._identity.token,
+            sender=self._at.envelope["sender"],
+            timestamp=self._write(now),
+            conversation_id=self._to[0]["conversation_id"],
+            auth_token=self._at.identity.token,
         )
 
     def report(
@@ -190,7 +227,7 @@ class MatchMessages:
     ) -> messages.Message:
         """MATCH_RESULT_REPORT, with the transcript."""
         assert locked.result
-        result, match = locked.result.game_result, self._assignment.match
+        result, match, at = locked.result.game_result, self._match, self._at
         rows, left_out = notes.rows(began)
         details = messages.ResultDetails(
             result.drawn_number, result.choices, result.status, result.game_details
@@ -198,29 +235,20 @@ class MatchMessages:
         return messages.MatchResultReport(
             match.match_id,
             messages.ReportedResult(locked.result.winner, locked.result.score, details),
-            self._assignment.league_id,
-            self._assignment.round_id,
+            at.league_id,
+            at.round_id,
             match.game_type,
-            self._assignment.epoch,
+            match.epoch,
             rows,
             left_out or UNSET,
             notes.silences(),
             wrong_tokens=notes.wrong_tokens or UNSET,
             timed_out=notes.timed_out or UNSET,
-            sender=self._sender,
-            timestamp=self._identity.calendar.write(now),
-            conversation_id=f"conv-{match.match_id.lower()}-report",
-            auth_token=self._identity.token,
+            sender=at.envelope["sender"],
+            timestamp=self._write(now),
+            conversation_id=f"{self._conversation}-report",
+            auth_token=at.identity.token,
         )
-
-    def _to(self, seat: int, now: float) -> dict[str, Any]:
-        seated = self._assignment.seats[seat]
-        return {
-            **self._shared,
-            "player_id": seated.player_id,
-            "auth_token": seated.match_token,
-            "timestamp": self._identity.calendar.write(now),
-        }
 
 
 def addresses(seats: Sequence[messages.Seated]) -> list[Address]:

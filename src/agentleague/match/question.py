@@ -14,6 +14,7 @@ declined or used up its answers may not.
 
 from collections.abc import Callable
 from enum import Enum
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from agentleague.errors import (
     UNREACHABLE,
     InternalError,
     LeagueError,
+    MatchMismatch,
     MissingField,
     NoAnswer,
     NoConnection,
@@ -33,6 +35,8 @@ from agentleague.errors import (
     WrongType,
 )
 from agentleague.match import transcript
+from agentleague.match.answer_checks import check_documented
+from agentleague.match.game_progress import GameProgress
 from agentleague.match.transcript import Line, Transcript
 from agentleague.protocol import messages
 
@@ -48,10 +52,8 @@ ANSWERS: dict[type, Callable[[Any], Any]] = {
     messages.GameMoveResponse: attrgetter("move"),
 }
 
-Judge = Callable[[messages.Message, Any], None]  # raises what is wrong with an answer's content
 
-
-class Terms(Struct, frozen=True):
+class Terms(Struct, frozen=True, dict=True):
     """How a question is asked, by the rules of the league."""
 
     message: messages.QuestionType
@@ -60,17 +62,15 @@ class Terms(Struct, frozen=True):
     delay: float
     backoff: float
     again_seconds: float  # until a player whose answer was unusable is asked again
-    refusal_joins: bool = False  # an error in answer to an invitation means: joined already
 
     def wait(self, retry: int) -> float:
         """How long the n-th retry waits."""
         return float(self.delay * self.backoff ** (retry - 1))
 
+    @cached_property
     def longest(self) -> float:
         """After how many seconds the question is over at the latest."""
-        waits = 0.0
-        for retry in range(self.retries):
-            waits += self.delay * self.backoff**retry
+        waits = sum(self.wait(retry) for retry in range(1, self.retries + 1))
         return (self.retries + 1) * self.seconds + waits
 
 
@@ -122,8 +122,11 @@ class Question(Struct):
 
     terms: Terms
     _seat: int
-    _judge: Judge
     _notes: Transcript
+    _match_id: str
+    _progress: GameProgress | None  # None: it is asked to join
+    _strict: messages.Seated | None  # None: fields of its answer may be missing
+    _refusal_joins: bool  # an error in answer to an invitation means: joined already
     result: Success | Failure | None = None
     lost: str = ""  # the mark of a player that understood the question in no dialect
     was_understood: bool = False
@@ -199,7 +202,7 @@ class Question(Struct):
     def fault_of(self, message: messages.Message) -> LeagueError | None:
         """What is wrong with a pushed answer, if anything."""
         try:
-            self._judge(message, content(message))
+            self._check(message, content(message))
         except LeagueError as error:
             return error
         return None
@@ -235,7 +238,7 @@ class Question(Struct):
         if isinstance(error, WrongType):
             self._judge_held(now)
             return self._complain_of(line, error, now)
-        if self.terms.refusal_joins and _is_refusal(error):
+        if self._refusal_joins and _is_refusal(error):
             line.verdict = transcript.IN_IT_ALREADY
             self.result = Success(True)
             return []
@@ -315,7 +318,7 @@ class Question(Struct):
         if not is_join:
             line.move = value
         try:
-            self._judge(message, value)
+            self._check(message, value)
         except LeagueError as error:
             return self._complain_of(line, error, now)
         if is_join and not value:
@@ -323,6 +326,27 @@ class Question(Struct):
         else:
             line.verdict, self.result = verdict, Success(value)
         return []
+
+    def _check(self, message: messages.Message, value: Any) -> None:
+        """Raise what is wrong with an answer that holds this, if anything.
+
+        Raises:
+            MatchMismatch: it is about another match.
+            MissingField: it is no join; WrongType if it is one that says neither yes nor no.
+            IllegalMove: it is no legal move.
+        """
+        if self._strict:
+            check_documented(self._strict, message)
+        named, own = getattr(message, "match_id", ""), self._match_id
+        if named and named != own:
+            raise MatchMismatch(f"the answer is about match {named!r}, not {own!r}")
+        is_join = type(message) is messages.GameJoinAck
+        if self._progress:
+            self._progress.check(self._seat, None if is_join else value)
+        elif not is_join:
+            raise MissingField("the answer to an invitation says whether the player joins")
+        elif type(value) is not bool:
+            raise WrongType("GAME_JOIN_ACK.accept: expected `bool`", field="accept", kind="type")
 
     def _complain_of(self, line: Line, error: LeagueError, now: float) -> list[Act]:
         """The answer is unusable; only so many are allowed."""

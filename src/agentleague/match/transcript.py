@@ -80,11 +80,12 @@ class Transcript:
     def identify(self, line: Line, message: Any) -> None:
         """Note the player that an answer names, or its sender; its identity is the end point."""
         own, said = self._players[line.seat], getattr(message, "player_id", "")
-        sender = str(message.sender).rpartition(":")[2]
-        if said == own != sender and AGENT_ID.fullmatch(sender):
-            said = sender
-        named = f"as {said[:ID_MAX]}" if said else "without player_id"
-        line.note = "" if said == own else named
+        if said == own:
+            sender = str(message.sender).rpartition(":")[2]
+            is_other = sender != own and AGENT_ID.fullmatch(sender)
+            line.note = f"as {sender[:ID_MAX]}" if is_other else ""
+        else:
+            line.note = f"as {said[:ID_MAX]}" if said else "without player_id"
 
     def is_unreached(self, seat: int) -> bool:
         """Whether no connection to that player could ever be opened."""
@@ -92,21 +93,20 @@ class Transcript:
 
     def rows(self, began: float) -> tuple[list[Exchange], int]:
         """The first lines as they are reported, and how many are left out."""
-        rows = [
-            Exchange(
-                min(round((line.began - began) * 1000), INT_MAX),
+        rows = []
+        for line in self._lines:
+            at, after, move = round((line.began - began) * 1000), line.answered_at, line.move
+            row = Exchange(
+                at if at < INT_MAX else INT_MAX,
                 self._players[line.seat],
                 line.message,
                 line.attempt,
                 line.verdict or "dropped",
-                None if line.move is None else shortened(line.move, self._limits),
-                None
-                if line.answered_at is None
-                else min(round((line.answered_at - line.began) * 1000), INT_MAX),
+                None if move is None else shortened(move, self._limits),
+                None if after is None else min(round((after - line.began) * 1000), INT_MAX),
                 line.note,
             )
-            for line in self._lines
-        ]
+            rows.append(row)
         fitting = _ENCODER.encode_lines(rows)[: self._limits.transcript_bytes].count(b"\n")
         return rows[:fitting], len(rows) - fitting
 

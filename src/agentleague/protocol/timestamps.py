@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import floor
 
 from agentleague.errors import InvalidTimestamp
 
@@ -44,7 +45,7 @@ class Calendar:
 
     def write(self, now: float) -> str:
         """The wall-clock text of a monotonic time."""
-        return _write_second(int((now + self._offset) // 1))
+        return _write_second(floor(now + self._offset))
 
     def seconds_until(self, text: str, now: float) -> float:
         """The seconds until a written time; 0 if it is past."""

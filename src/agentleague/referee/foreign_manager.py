@@ -22,10 +22,9 @@ from msgspec import UNSET, Struct
 
 from agentleague.dialects import starting
 from agentleague.errors import LeagueError, MatchMismatch, MissingField, RateLimited, TokenInvalid
-from agentleague.games.game import Game
 from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.match.machine import Match
-from agentleague.match.messages import Assignment, RefereeIdentity
+from agentleague.match.messages import Conditions, RefereeIdentity
 from agentleague.protocol import draws, tokens
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import (
@@ -58,14 +57,15 @@ class LocalAdjudicator:
         self._cases: dict[str, MatchSetup] = {}
         self._begun = 0  # a match that is played again is drawn anew
 
-    def open(self, assignment: Assignment, game: Game) -> None:
+    def open(self, match: RoundMatch, at: Conditions) -> None:
         """A match begins."""
         self._begun += 1
-        match_id, league_id = assignment.match.match_id, assignment.league_id
-        a, b = (seat.player_id for seat in assignment.seats)
-        seed = draws.seed_of(self._secret, league_id, f"{match_id}|{self._begun}")
-        options = assignment.rules.game_options
-        self._cases[match_id] = MatchSetup(game, options, league_id, match_id, (a, b), seed)
+        seed = draws.seed_of(self._secret, at.league_id, f"{match.match_id}|{self._begun}")
+        players = (match.player_A_id, match.player_B_id)
+        options = at.rules.game_options
+        self._cases[match.match_id] = MatchSetup(
+            at.game, options, at.league_id, match.match_id, players, seed
+        )
 
     def close(self, match_id: str) -> None:
         """It is over, or dropped."""

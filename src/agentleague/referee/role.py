@@ -34,7 +34,7 @@ from agentleague.match.machine import (
     PlayerCall,
     ReportCall,
 )
-from agentleague.match.messages import Assignment, RefereeIdentity
+from agentleague.match.messages import Conditions, RefereeIdentity
 from agentleague.protocol import messages
 from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.referee.foreign_manager import (
@@ -104,6 +104,7 @@ class Referee(Agent):
         self._status_seconds = 0.0  # between two signs of life; 0: none are wanted
         self._rules = messages.Rules()
         self._round_id = 0
+        self._conditions: dict[str, Conditions] = {}  # of this round, by game
         self._is_league_over = self._is_manager_away = False
 
     def registration_request(self, now: float) -> messages.Message:
@@ -183,6 +184,7 @@ class Referee(Agent):
             return effects
         own, settings = self._registration, self._settings
         self._identity = RefereeIdentity(own.agent_id, settings.endpoint, own.token, self._calendar)
+        self._conditions = {}
         self._status_seconds = own.lease_seconds / self._limits.status_per_lease
         if self._secret and not own.session:
             own.manager = replace(own.manager, dialect=stimulus.dialect or OURS.name)
@@ -293,6 +295,7 @@ class Referee(Agent):
         self._stop_waiting()
         for match in message.matches:
             self._load_game(match.game_type)  # One is missing: all are refused.
+        self._conditions = {}
         if message.round_id != self._round_id:
             self._round_id, self._closed = message.round_id, {}
         if message.rules is not UNSET:
@@ -326,21 +329,23 @@ class Referee(Agent):
             return []
         dropped = open_match.abandon() if open_match else []
         try:
-            match = self._match(described, where or (self._registration.league_id, self._round_id))
+            match = self._match(described, where)
         except Exception as bug:  # The game is a plug-in.
             return dropped + self._drop(described.match_id, described.epoch, bug, now)
         self.matches[described.match_id] = match
         return [*dropped, *self._run(match, now, match.start, now)]
 
-    def _match(self, described: messages.RoundMatch, where: tuple[str, int]) -> Match:
-        assert self._identity
-        assert described.seats is not UNSET
-        assert described.epoch is not UNSET
-        assignment = Assignment(*where, described, described.seats, described.epoch, self._rules)
-        game = self._load_game(described.game_type)
+    def _match(self, described: messages.RoundMatch, where: tuple[str, int] | None) -> Match:
+        at = self._conditions.get(described.game_type)
+        if at is None or where:
+            assert self._identity
+            own, game = self._registration, self._load_game(described.game_type)
+            where = where or (own.league_id, self._round_id)
+            at = Conditions(*where, self._rules, game, self._identity, own.manager)
+            self._conditions[described.game_type] = at
         if self._foreign_manager:
-            self._foreign_manager.adjudicator.open(assignment, game)
-        return Match(assignment, game, self._identity, self._registration.manager)
+            self._foreign_manager.adjudicator.open(described, at)
+        return Match(described, at)
 
     def _drop(self, match_id: str, epoch: int, bug: Exception, now: float) -> list[Effect]:
         """A bug in a game is not the players' fault: another referee may get the match."""
