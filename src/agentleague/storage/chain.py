@@ -22,7 +22,6 @@ from agentleague.roles.ports import Head, Row
 
 Fields = tuple[str, int, str, str, int, bytes]  # a row without its hash
 
-TYPES = (str, int, str, str, int, bytes, bytes)
 _size = Struct(">Q").pack
 
 
@@ -64,8 +63,7 @@ def link(previous: bytes, fields: Fields) -> bytes:
         number,
         _size(len(time)),
         time,
-        _framed(kind),
-        _framed(str(version)),
+        _framed(kind, version),
         _size(len(body)),
         body,
     )
@@ -73,10 +71,10 @@ def link(previous: bytes, fields: Fields) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _framed(text: str) -> bytes:
-    """A part that comes again and again, behind its length."""
-    encoded = text.encode()
-    return _size(len(encoded)) + encoded
+def _framed(*parts: object) -> bytes:
+    """Parts that come again and again, each behind its length."""
+    encoded = [str(part).encode() for part in parts]
+    return b"".join(_size(len(each)) + each for each in encoded)
 
 
 def extend(head: Head, league_id: str, at: str, entries: Iterable[Entry]) -> list[Row]:
@@ -125,8 +123,16 @@ def damaged(league_id: str, seq: int, why: str = "is missing or not what was wri
 
 def is_intact(row: Sequence[object], seq: int, previous: bytes) -> bool:
     """Whether this is the row of that number that was written behind the one with this hash."""
-    # SQLite columns hold whatever type a damaged record says; a number in place of its text
-    # would hash alike.
-    if tuple(map(type, row)) != TYPES or row[1] != seq:
+    if not is_typed(row) or row[1] != seq:
         return False
     return link(previous, row[:6]) == row[6]  # type: ignore[arg-type]
+
+
+def is_typed(row: Sequence[object]) -> bool:
+    """Whether each column is of its type: SQLite holds whatever type a damaged record says.
+
+    A number in place of its text would hash alike.
+    """
+    league_id, seq, at, kind, version, body, own = row  # Unrolled, like `link`.
+    is_text = type(league_id) is type(at) is type(kind) is str
+    return is_text and type(seq) is type(version) is int and type(body) is type(own) is bytes

@@ -155,7 +155,7 @@ def _readable(trial: Path, league_id: str, after: int) -> Iterator[Row]:
     for query in _QUERIES:
         with suppress(sqlite3.Error, UnicodeDecodeError), closing(connect(trial, "ro")) as journal:
             for found in journal.execute(query, (league_id, after)):
-                if tuple(map(type, found)) == chain.TYPES:
+                if chain.is_typed(found):
                     yield Row._make(found)
 
 
