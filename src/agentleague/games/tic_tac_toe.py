@@ -68,13 +68,13 @@ def play(state: State, moves: Mapping[Seat, Any], number: int | None) -> State:
 def outcome(state: State) -> Outcome | None:
     """Three in a row, or no cell left; the details have the board and the winning line."""
     for row in ROWS:
-        for seat, mark in MARKS.items():
-            if all(state[cell] == mark for cell in row):
-                cells = ", ".join(map(str, row))
-                details = {"board": list(state), "line": list(row)}
-                return Outcome(
-                    seat, f"{{{seat}}} has three {mark} in a row: cells {cells}", details
-                )
+        one, two, three = row
+        mark = state[one]
+        if mark and mark == state[two] == state[three]:
+            seat = "A" if mark == MARKS["A"] else "B"
+            cells = ", ".join(map(str, row))
+            details = {"board": list(state), "line": list(row)}
+            return Outcome(seat, f"{{{seat}}} has three {mark} in a row: cells {cells}", details)
     if None in state:
         return None
     details = {"board": list(state), "line": None}

@@ -66,10 +66,17 @@ class Lifetime:
         return self._clock.time + self.ahead
 
     def call_at(self, when: float, wake: Callable[[], None]) -> Cancel:
-        """Call back then, if the process still lives."""
-        timer = _Timer(self, wake)
-        self._clock.call_at(when - self.ahead, timer.ring)
-        return timer.stop
+        """Call back then, if the process still lives; late, if it sleeps then."""
+        due = [wake]
+
+        def ring() -> None:
+            if self._clock.time < self.awake_at:
+                self._clock.call_at(self.awake_at, ring)
+            elif due and not self.is_over:
+                due.pop()()
+
+        self._clock.call_at(when - self.ahead, ring)
+        return due.clear
 
     def when_awake(self, what: Callable[..., object], *about: Any) -> None:
         """Let something happen to the process: at once, or when it runs again."""
@@ -85,24 +92,3 @@ class Lifetime:
     def end(self) -> None:
         """The process is dead."""
         self.is_over = True
-
-
-class _Timer:
-    """Rings once, unless it was stopped; late, if its process sleeps."""
-
-    __slots__ = ("_lifetime", "_wake")
-
-    def __init__(self, lifetime: Lifetime, wake: Callable[[], None]) -> None:
-        self._lifetime = lifetime
-        self._wake: Callable[[], None] | None = wake
-
-    def ring(self) -> None:
-        self._lifetime.when_awake(self._rung)
-
-    def stop(self) -> None:
-        self._wake = None
-
-    def _rung(self) -> None:
-        wake, self._wake = self._wake, None
-        if wake:
-            wake()

@@ -125,7 +125,7 @@ class SimulatedLeague:
 
     def run(self, seconds: float = 600.0) -> "SimulatedLeague":
         """Until the league is over and everybody is told, or so many seconds have passed."""
-        self.run_until(lambda: self.is_over, seconds)
+        self.run_until(self._is_over, seconds)
         self.observer.catch_up()
         return self
 
@@ -141,7 +141,9 @@ class SimulatedLeague:
             self._is_quiet = not clock.step()
             if self._is_quiet:
                 return
-            self._event()
+            self.events += 1
+            if self.events >= self._next_planned:
+                self._happen()
             steps += 1
             if steps % STEPS_AT_ONCE == 0:
                 assert clock.time > before, f"time stands still for {STEPS_AT_ONCE:,} steps"
@@ -150,6 +152,9 @@ class SimulatedLeague:
     @property
     def is_over(self) -> bool:
         """Whether the manager is done and so are the others, or had time enough to be."""
+        return self._is_over()
+
+    def _is_over(self) -> bool:
         manager = self.processes[MANAGER]
         if not (manager.is_done and manager.is_alive and self.disk.is_clean):
             self._done_at = None
@@ -203,10 +208,14 @@ class SimulatedLeague:
     def _event(self) -> None:
         self.events += 1
         if self.events >= self._next_planned:
-            planned = self._planned.pop(self._next_planned)
-            self._next_planned = min(self._planned, default=_NEVER)
-            for what in planned:
-                what()
+            self._happen()
+
+    def _happen(self) -> None:
+        """Do what was planned for this event."""
+        planned = self._planned.pop(self._next_planned)
+        self._next_planned = min(self._planned, default=_NEVER)
+        for what in planned:
+            what()
 
     def _add(self, name: str, build: Callable[[Ports], Host], **more: Any) -> None:
         self.processes[name] = Process(self.network, name, build, **more)
@@ -267,9 +276,9 @@ class SimulatedLeague:
         settings = ManagerSettings(**self._settings)
         archive = JournalArchive(self.disk, LEAGUE_ID, at_hand=0)  # It forgets all it can.
         manager = Manager(settings, self._secrets, self.agents.game, league=League(archive))
-        role = Watched(manager, self.bugs)
+        role = Watched(manager, self.bugs, ports.news)
         if UNREADY in self.agents.traits.values():
-            role = Probing(manager, self.bugs, ports.clock, self.network.alive.__contains__)
+            role = Probing(manager, self.bugs, ports, self.network.alive.__contains__)
         self.disk.claim(LEAGUE_ID)
         self.observer.capacity.restart()
         host = Host(
@@ -294,7 +303,7 @@ class SimulatedLeague:
             role = Referee(settings, self.load_game)
             role.remember(self._claiming(f"referee{number}", ports))
             transport = self._transport(f"referee{number}", ports)
-            return Host(Watched(role, self.bugs), ports.clock, transport)
+            return Host(Watched(role, self.bugs, ports.news), ports.clock, transport)
 
         return build
 
@@ -321,7 +330,8 @@ class SimulatedLeague:
             role.remember(self._claiming(name, ports))
             trait = self.agents.traits.get(name, "")
             runner = runner_of(trait, ports.clock, self.agents.think_seconds, seed)
-            return Host(Watched(role, self.bugs), ports.clock, ports.transport, runner=runner)
+            watched = Watched(role, self.bugs, ports.news)
+            return Host(watched, ports.clock, ports.transport, runner=runner)
 
         return build
 

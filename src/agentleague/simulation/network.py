@@ -41,7 +41,6 @@ class Links:
     """All ways between agents, by name; each direction can be cut by itself."""
 
     def __init__(self, chance: Random) -> None:
-        self._chance = chance
         self._random = chance.random
         self._cut: dict[tuple[str, str], int] = {}  # way -> by how many cuts
         self.is_reliable = True  # every message arrives once
@@ -67,17 +66,17 @@ class Links:
         """Whether the next message from one to the other is lost."""
         if (source, target) in self._cut:
             return True
-        loss = self.conditions.loss
-        return loss > 0 and self._chance.random() < loss
+        loss = self._conditions.loss
+        return loss > 0 and self._random() < loss
 
     def resets(self) -> bool:
         """Whether the sender of a lost message is told that the connection is gone."""
-        return self._chance.random() < self.conditions.resets
+        return self._random() < self._conditions.resets
 
     def repeats(self) -> bool:
         """Whether the next request arrives twice."""
-        repeats = self.conditions.repeats
-        return repeats > 0 and self._chance.random() < repeats
+        repeats = self._conditions.repeats
+        return repeats > 0 and self._random() < repeats
 
     def cut(self, ways: Iterable[tuple[str, str]]) -> list[Callable[[], None]]:
         """Cut these ways; returns a function for each that mends it."""

@@ -1,6 +1,5 @@
 """One agent as a process: it can crash at any instant, and be started again where it was."""
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from string import digits
 from typing import Any, NamedTuple, TypeVar
@@ -27,6 +26,7 @@ class Ports(NamedTuple):
     clock: Lifetime
     transport: SimulatedTransport
     state: AgentState  # what an earlier life kept in its state file
+    news: list[str]  # gets what its role has to say
 
 
 Build = Callable[[Ports], Host]
@@ -61,7 +61,6 @@ class Process:
         self._lifetime = Lifetime(network.clock)
         self._transport: SimulatedTransport | None = None
         self._state = AgentState()
-        self._news: deque[str] = deque()
 
     @property
     def is_alive(self) -> bool:
@@ -87,9 +86,9 @@ class Process:
         if self.disk:
             self.disk.deliver = lifetime.when_awake
         self.is_done = False
-        self.host = host = self._build(Ports(lifetime, self._transport, self._state))
-        self._news = host.role.news  # type: ignore[attr-defined]
-        host.on_step, host.on_end, host.on_failure = self._note, self._end, self._fail
+        ports = Ports(lifetime, self._transport, self._state, self.news)
+        self.host = host = self._build(ports)
+        host.on_end, host.on_failure = self._end, self._fail
         host.start(wrong - ahead)
 
     def crash(self) -> None:
@@ -130,11 +129,6 @@ class Process:
         if self.disk:
             self.disk.crash()
 
-    def _note(self) -> None:
-        if self._news:
-            self.news += self._news
-            self._news.clear()
-
     def _end(self, summary: Any) -> None:
         self.is_done = True
         if self.disk is None:
@@ -149,10 +143,11 @@ class Process:
 
 
 class Watched:
-    """A role whose exceptions are kept; a host only answers INTERNAL_ERROR and goes on."""
+    """A role whose news and exceptions are kept; a host only answers INTERNAL_ERROR and goes on."""
 
-    def __init__(self, role: Role, bugs: list[str]) -> None:
-        self.role, self._bugs = role, bugs
+    def __init__(self, role: Any, bugs: list[str], news: list[str]) -> None:
+        self.role: Role = role
+        self._bugs, self._news, self._said = bugs, news, role.news
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.role, name)
@@ -167,10 +162,14 @@ class Watched:
 
     def _watch(self, work: Callable[..., T], *given: Any) -> T:
         try:
-            return work(*given)
+            outcome = work(*given)
         except Exception as bug:
             self._bugs.append(f"{type(self.role).__name__}: {type(bug).__name__}: {bug}")
             raise
+        if self._said:
+            self._news += self._said
+            self._said.clear()
+        return outcome
 
     def apply(self, event: Event) -> None:
         """As the role does."""
@@ -181,10 +180,10 @@ class Probing(Watched):
     """A manager whose agents' end points are tried; `is_there` says whether somebody listens."""
 
     def __init__(
-        self, role: Any, bugs: list[str], clock: Lifetime, is_there: Callable[[str], bool]
+        self, role: Any, bugs: list[str], ports: Ports, is_there: Callable[[str], bool]
     ) -> None:
-        super().__init__(role, bugs)
-        self._clock, self._is_there, self._seen = clock, is_there, role.reachability
+        super().__init__(role, bugs, ports.news)
+        self._clock, self._is_there, self._seen = ports.clock, is_there, role.reachability
         self._seen.is_tried = True
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
