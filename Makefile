@@ -72,6 +72,7 @@ requirements:  ## Pin the newest versions, with hashes.
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group build --upgrade pyproject.toml -o requirements/run.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group dev --upgrade pyproject.toml -o requirements/dev.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group docs --upgrade pyproject.toml -o requirements/docs.txt
+	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group alternative --upgrade -o requirements/alternative.txt
 	rm -rf .venv-pins
 
 .venv/bin/python:
@@ -97,4 +98,4 @@ install = @echo "Installing $(2): $$(grep -c == $(1)) packages of $(1) (once) â€
 	@touch $@
 
 clean:  ## Remove what was built.
-	rm -rf .venv .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-alternative .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -6,10 +6,10 @@ from importlib import metadata
 
 import pytest
 
-from against_commit import full_name, rows, summary, unpack, warnings
+from against_commit import full_name, unpack
 from commands import ROOT
+from pairs import compared, rows, warnings
 
-MACHINE = {"cores": 2, "python": "CPython 3.11.7"}
 # As the commit f83ea42 prints it, but for what is not compared.
 OLD = {
     "players": 100,
@@ -17,19 +17,16 @@ OLD = {
     "matches_per_second": 500.0,
     "ratio_to_bare_transport": 0.08,
     "cpu_us_per_match": {"manager": 640.0, "referee": 530.0, "player": 750.0},
-    "machine": MACHINE,
 }
 
 
-def new(factor, others_share=0.01):
+def new(factor):
     """As this tree prints it: so many times the CPU."""
     return {
         **OLD,
         "cpu_us_per_match": {role: cpu * factor for role, cpu in OLD["cpu_us_per_match"].items()},
         "matches_per_second": 1_000.0,
         "ratio_to_bare_transport": 0.16,
-        "others_share": others_share,
-        "warning": "Other processes …" if others_share > 0.05 else "",
     }
 
 
@@ -39,19 +36,20 @@ def test_a_ratio_is_that_of_a_pair_and_has_its_spread():
     table = {row["what"]: row for row in rows(pairs)}
     assert table["CPU us a match, in all"] == {
         "what": "CPU us a match, in all",
-        **{"old": "1,920", "new": "960", "ratio": "0.50", "least": "0.40", "most": "0.70"},
+        **{"first": "1,920", "second": "960", "ratio": "0.50", "least": "0.40", "most": "0.70"},
     }
-    assert table["CPU us a match, manager"]["new"] == "320"
+    assert table["CPU us a match, manager"]["second"] == "320"
     assert table["matches/s, durable"]["ratio"] == "2.00"
-    assert table["ratio to the bare pair"]["new"] == "0.16"
-    assert summary(pairs)["warnings"] == []
+    assert table["ratio to the bare pair"]["second"] == "0.16"
+    assert compared(pairs)["cpu_us_player"]["least"] == 0.4
+    assert warnings(pairs, 0.01) == warnings(pairs, None) == []
 
 
 def test_few_pairs_and_a_busy_machine_are_said():
-    few, busy = warnings([(OLD, new(0.5, others_share=0.314))])
+    few, busy = warnings([(OLD, new(0.5))], 0.314)
 
     assert "type --pairs 5" in few
-    assert "took up to 31 %" in busy
+    assert "took 31 %" in busy
 
 
 def test_a_commit_that_is_not_there_is_refused_before_anything_is_measured():
