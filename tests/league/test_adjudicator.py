@@ -5,6 +5,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from agentleague.errors import DuplicateReport, MatchMismatch, UnexpectedMessage, WrongType
+from agentleague.league.adjudicator import Decision
 from agentleague.league.events import Disputed, MatchClosed, MatchDecided, MatchLocked
 from agentleague.protocol import draws
 from agentleague.protocol.messages import Draw, GameResult, LockResponse, MatchResultAck
@@ -184,7 +185,7 @@ def test_a_second_lock_of_a_draw_gets_the_first_ones_number_and_moves(moves):
     decisions = dice()
     first = decisions.lock(DICE[:2])
 
-    assert decisions.lock(moves)[:3] == ((), first.answer, False)
+    assert decisions.lock(moves) == Decision((), first.answer)
     decisions.lock(DICE, index=1)
     assert decisions.lock(moves).answer == first.answer  # also when the match is decided
 

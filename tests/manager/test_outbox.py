@@ -211,7 +211,7 @@ def test_assignments_are_never_dropped():
 
 
 def test_a_referee_gets_no_more_than_it_can_take_and_more_when_it_reports():
-    workload = Workload(lambda match_id: True, 64)
+    workload = Workload({"R1M1", "R1M2", "R1M3"}, 64)
     workload.join("REF01", 2)
     for number in (1, 2, 3):
         workload.plan("REF01", f"R1M{number}")
@@ -223,7 +223,7 @@ def test_a_referee_gets_no_more_than_it_can_take_and_more_when_it_reports():
 
 
 def test_what_a_referee_did_not_hear_of_comes_first_again():
-    workload = Workload(lambda match_id: True, 64)
+    workload = Workload({"R1M1", "R1M2", "R1M3"}, 64)
     workload.join("REF01", 2)
     for number in (1, 2, 3):
         workload.plan("REF01", f"R1M{number}")
@@ -237,7 +237,7 @@ def test_what_a_referee_did_not_hear_of_comes_first_again():
 
 def test_a_match_that_was_closed_meanwhile_is_not_handed_out_again():
     still_open = {"R1M1", "R1M2", "R1M3"}
-    workload = Workload(still_open.__contains__, 64)
+    workload = Workload(still_open, 64)
     workload.join("REF01", 2)
     for number in (1, 2, 3):
         workload.plan("REF01", f"R1M{number}")
@@ -250,7 +250,7 @@ def test_a_match_that_was_closed_meanwhile_is_not_handed_out_again():
 
 def test_a_report_that_repeats_is_answered_with_the_same_next_match():
     still_open = {"R1M1", "R1M2", "R1M3"}
-    workload = Workload(still_open.__contains__, 64)
+    workload = Workload(still_open, 64)
     workload.join("REF01", 1)
     for number in (1, 2, 3):
         workload.plan("REF01", f"R1M{number}")

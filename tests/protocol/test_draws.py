@@ -5,7 +5,7 @@ import hmac
 import inspect
 import json
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentleague.protocol import draws
@@ -74,6 +74,23 @@ def test_other_moves_have_another_digest(one, other):
     same = json.dumps(one) == json.dumps(other)
 
     assert (draws.moves_digest(one) == draws.moves_digest(other)) is same
+
+
+whatever = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.characters(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@rule("R-DRAW-03")
+@given(st.lists(st.tuples(st.integers(), st.text(), whatever), max_size=3))
+@example([(0, "P01", "\x7f"), (0, "P02", 'a"\\/')])
+@example([(0, "P01\ud800", 2**70), (0, "P02", True)])
+def test_whatever_the_moves_are_their_digest_is_that_of_json_in_ascii(played):
+    text = json.dumps(played, separators=(",", ":"))
+
+    assert draws.moves_digest(played) == hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 @rule("R-DRAW-05")

@@ -427,7 +427,7 @@ def old_tokens_stay_valid(monkeypatch):
     def confirm(roster, event):
         for generation, digest in roster._tokens[event.agent_id]:
             if generation == event.generation:
-                roster._unused.pop(digest, None)
+                roster.unused.pop(digest, None)
 
     monkeypatch.setattr(Roster, "confirm", confirm)
 

@@ -24,6 +24,8 @@ class State(NamedTuple):
 
 def start(options: Mapping[str, Any]) -> State:
     """Nothing chosen, nothing drawn; the number is drawn from `lowest` to `highest`."""
+    if not options:
+        return State()
     unknown = options.keys() - defaults.keys()
     if unknown:
         raise ValueError(

@@ -21,7 +21,7 @@ DETAILS_DEPTH_MAX = 8  # levels of lists and objects
 GAME_OVER_ROOM = 10_240 - 1_152  # for moves, choices, reasons and details; the rest has about 900
 LEFT_OUT_MAX = 5  # names of details that are left out
 LEFT_OUT_LETTERS = 20  # of such a name
-OWN_FIELDS = ("drawn_number", "number_parity")  # details with a place of their own in a result
+OWN_FIELDS = {"drawn_number", "number_parity"}  # details with a place of their own in a result
 
 Seat = str
 State = Any  # the game's own; nobody else looks into it
@@ -44,10 +44,11 @@ def plain_details(outcome: Outcome, beside: Any = ()) -> dict[str, Any]:
     Parts that are no JSON or too deep are left out, then the largest until the rest fits;
     `left_out` names them.
     """
-    details = {name: it for name, it in outcome.details.items() if name not in OWN_FIELDS}
-    if not details:
+    if outcome.details.keys() <= OWN_FIELDS:
         return {}
-    kept, left_out = _readable(details)
+    kept, left_out = _readable(
+        {name: it for name, it in outcome.details.items() if name not in OWN_FIELDS}
+    )
     room = min(DETAILS_BYTES_MAX, GAME_OVER_ROOM - len(msgspec.json.encode(beside)))
     sizes = {name: len(msgspec.json.encode({name: it})) - 1 for name, it in kept.items()}
     size = 1 + sum(sizes.values())

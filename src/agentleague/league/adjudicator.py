@@ -8,12 +8,12 @@ contradicts itself or the rules of the game, the winner it names still counts, a
 disputed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from agentleague.errors import (
@@ -40,7 +40,6 @@ from agentleague.league.match_result import (
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
     Draw,
-    Exchange,
     GameResult,
     LockedResult,
     LockRequest,
@@ -52,8 +51,12 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Event
 
+CanAsk = Callable[[MatchRecord], bool]
+_encode = msgspec.json.Encoder().encode
+_nobody_else: CanAsk = lambda record: False  # noqa: E731
 
-class Decision(NamedTuple):
+
+class Decision(Struct, frozen=True):
     """What is recorded, what is answered, and whether the answer names the result's row."""
 
     events: Sequence[Event]
@@ -93,22 +96,24 @@ class Adjudicator:
         """What opens the commitment to the draw of the champion, if there is one."""
         return self._seed(draws.CHAMPION).hex() if self._league.champion_commitment else UNSET
 
-    def lock(self, referee_id: str, request: LockRequest, *, another: bool = False) -> Decision:
+    def lock(
+        self, referee_id: str, request: LockRequest, *, another: CanAsk = _nobody_else
+    ) -> Decision:
         """Fix the moves so far: a number follows, or the result.
 
-        `another`: whether another referee can be asked to confirm what this one says.
+        `another` says whether another referee can be asked to confirm what this one says.
         """
         record = self._league.matches.get(request.match_id)
         if record is None or referee_id not in record.referees:
             return self._not_its_referee(record, referee_id, request)
-        if (request.epoch, referee_id) != (record.epoch, record.referee_id):
+        if request.epoch != record.epoch or referee_id != record.referee_id:
             return Decision((), self._old_epoch(record))
         if referee_id in self._league.roster.set_aside and not record.decided:
             return Decision((), self._set_aside(record))
         if record.decided or 0 <= request.index < len(record.locks):
             answer = self._standing(record, request.index)
             return Decision((), answer, isinstance(answer, LockResponse) and bool(answer.result))
-        if self._is_our_fault(record, request):
+        if request.forfeits and self._is_our_fault(record, request):
             refusal = MatchMismatch(
                 f"neither player of {record.match_id} was reached; it is given out again",
                 epoch=record.epoch + 1,
@@ -123,29 +128,29 @@ class Adjudicator:
         return self._ended(record, referee_id, event, another=another)
 
     def report(
-        self, referee_id: str, report: MatchResultReport, *, another: bool = False
+        self, referee_id: str, report: MatchResultReport, *, another: CanAsk = _nobody_else
     ) -> Decision:
         """Close a match, if the report says what the league holds; `another` as for a lock."""
         record = self._league.matches.get(report.match_id)
         if record is None or referee_id not in record.referees:
             return self._not_its_referee(record, referee_id, report)
-        roster = self._league.roster
+        roster, decided = self._league.roster, record.decided
         if not roster.referees[referee_id].locks:
             report = with_player_ids(report, self._league.names_of(record.players))
-        agrees = record.decided is not None and _agrees(report, record.decided)
-        is_old = referee_id != record.referee_id or report.epoch not in (UNSET, record.epoch)
-        if not agrees and is_old:
+        if decided is not None and _agrees(report, decided):
+            is_again = True if record.closed else UNSET
+            ack = MatchResultAck(
+                match_id=record.match_id, round_id=record.round_id, duplicate=is_again
+            )
+            events = () if record.closed else (_closing(record, decided, report),)
+            return Decision(events, ack, receipt=True)
+        if referee_id != record.referee_id or report.epoch not in (UNSET, record.epoch):
             return Decision((), self._old_epoch(record))
-        if record.decided is None and referee_id in roster.set_aside:
-            return Decision((), self._set_aside(record))
-        if record.decided is None:
-            return self._unlocked(record, referee_id, report, another=another)
-        if not agrees:
+        if decided is not None:
             return self._contradiction(record, referee_id)
-        ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
-        if record.closed:
-            return Decision((), replace(ack, duplicate=True), receipt=True)
-        return Decision((_closing(record, report),), ack, receipt=True)
+        if referee_id in roster.set_aside:
+            return Decision((), self._set_aside(record))
+        return self._unlocked(record, referee_id, report, another=another)
 
     def forfeit(self, match_id: str, forfeits: Sequence[tuple[str, str]]) -> MatchDecided:
         """The result of a match that was not begun, since these players are out of the league."""
@@ -209,16 +214,16 @@ class Adjudicator:
         return MatchDecided(*names, request.forfeits, computed.result, seed)
 
     def _ended(
-        self, record: MatchRecord, referee_id: str, event: MatchDecided, *, another: bool
+        self, record: MatchRecord, referee_id: str, event: MatchDecided, *, another: CanAsk
     ) -> Decision:
         """The result, unless another referee is to confirm that somebody forfeited."""
-        is_alone = bool(event.forfeits) and self._is_alone(record, referee_id)
-        if is_alone and another and not record.claimed_by:
-            refusal = MatchMismatch(
-                f"another referee is asked about {record.match_id}", epoch=record.epoch + 1
-            )
-            return _to_be_confirmed(referee_id, event.forfeits, refusal)
-        event = replace(event, unconfirmed=True if is_alone else UNSET)
+        if event.forfeits and self._is_alone(record, referee_id):
+            if not record.claimed_by and another(record):
+                refusal = MatchMismatch(
+                    f"another referee is asked about {record.match_id}", epoch=record.epoch + 1
+                )
+                return _to_be_confirmed(referee_id, event.forfeits, refusal)
+            event = replace(event, unconfirmed=True)
         return Decision((event,), self._result(record, event), receipt=True)
 
     def _standing(self, record: MatchRecord, index: int) -> LockResponse | LeagueError:
@@ -238,7 +243,7 @@ class Adjudicator:
         )
 
     def _unlocked(
-        self, record: MatchRecord, referee_id: str, report: MatchResultReport, *, another: bool
+        self, record: MatchRecord, referee_id: str, report: MatchResultReport, *, another: CanAsk
     ) -> Decision:
         """A referee that locks must lock first; any other is believed, and the match is marked."""
         if self._league.roster.referees[referee_id].locks:
@@ -249,7 +254,7 @@ class Adjudicator:
             return Decision((), error)
         ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
         is_alone = result.status == "TECHNICAL_LOSS" and self._is_alone(record, referee_id)
-        if is_alone and another and not record.claimed_by:
+        if is_alone and not record.claimed_by and another(record):
             lost = [(each, "forfeited") for each in record.players if each != report.result.winner]
             return _to_be_confirmed(referee_id, lost, ack)
         decided = MatchDecided(
@@ -320,9 +325,9 @@ class Adjudicator:
 
     def _reveal(self, match_id: str) -> str:
         """The seed, in the row that holds the result; it is not needed any more."""
-        seed = self._seed(match_id).hex()
+        seed = self._seed(match_id)
         del self._seeds[match_id]
-        return seed
+        return seed.hex()
 
     def _setup(self, record: MatchRecord) -> MatchSetup:
         rules = self._league.rules
@@ -336,10 +341,12 @@ class Adjudicator:
         )
 
     def _seed(self, match_id: str) -> bytes:
-        if match_id not in self._seeds:
+        seed = self._seeds.get(match_id)
+        if seed is None:
             league_id, generation = self._league.rules.league_id, self._league.generation
-            self._seeds[match_id] = draws.seed_of(self._secret, league_id, match_id, generation)
-        return self._seeds[match_id]
+            seed = draws.seed_of(self._secret, league_id, match_id, generation)
+            self._seeds[match_id] = seed
+        return seed
 
 
 def _to_be_confirmed(
@@ -362,27 +369,25 @@ def duplicate_report(record: MatchRecord, why: str) -> DuplicateReport:
     return DuplicateReport(f"{record.match_id} {why}", match_id=record.match_id, **known)
 
 
-def _closing(record: MatchRecord, report: MatchResultReport) -> MatchClosed:
+def _closing(record: MatchRecord, decided: MatchDecided, report: MatchResultReport) -> MatchClosed:
     """The referee's account of the match, without rows about other players.
 
     `timed_out` costs a player its retries in later matches, so it counts only after a forfeit.
     """
-    rows: list[Exchange] = [] if report.transcript is UNSET else report.transcript
-    kept = [row for row in rows if row.player_id in record.players]
-    left_out = 0 if report.transcript_left_out is UNSET else report.transcript_left_out
-    silences = {} if report.silences is UNSET else report.silences
-    lost = dict(record.decided.forfeits if record.decided else ())
-    said = (report.timed_out or {}).items()
-    late = {each: what for each, what in said if each in (lost if what else record.players)}
+    players, rows = record.players, report.transcript or []
+    late: dict[str, Any] = {}
+    if report.timed_out:
+        lost, said = dict(decided.forfeits), report.timed_out.items()
+        late = {each: what for each, what in said if each in (lost if what else players)}
     return MatchClosed(
         record.match_id,
         record.epoch,
-        Raw(msgspec.json.encode(kept)),
-        max(left_out, 0),
+        Raw(_encode([row for row in rows if row.player_id in players])),
+        max(report.transcript_left_out or 0, 0),
         {
             player_id: (max(unanswered, 0), answered)
-            for player_id, (unanswered, answered) in silences.items()
-            if player_id in record.players
+            for player_id, (unanswered, answered) in (report.silences or {}).items()
+            if player_id in players
         },
         timed_out=late or UNSET,
     )

@@ -77,7 +77,7 @@ class League:
 
     def apply(self, event: Event) -> None:
         """Take in one decision."""
-        is_first = isinstance(event, events.LeagueOpened)
+        is_first = type(event) is events.LeagueOpened
         assert self.opened or is_first, "a league begins with league_opened"
         self.seq += 1
         self._APPLY[type(event)](self, event)
@@ -207,8 +207,8 @@ class League:
         record = self.matches[event.match_id]
         record.take(event, self.seq)
         self.decided_total += 1
-        if record.contradicted:
-            self.contradictions.setdefault(record.claimed_by, set()).update(record.contradicted)
+        if record.claimed and (players := record.contradicted):
+            self.contradictions.setdefault(record.claimed_by, set()).update(players)
         if event.unconfirmed is True:
             self.unconfirmed[event.match_id] = None
 

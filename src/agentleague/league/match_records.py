@@ -69,7 +69,10 @@ class MatchRecord(Struct):
     @property
     def result(self) -> GameResult | None:
         """What counts in the table; what the players were told is `decided`."""
-        return counted(self.decided, self.ruling) if self.decided else None
+        decided, ruling = self.decided, self.ruling
+        if decided is None or ruling is None:
+            return None if decided is None else decided.result
+        return counted(decided, ruling)
 
     @property
     def contradicted(self) -> list[str]:

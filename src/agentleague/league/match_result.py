@@ -46,15 +46,15 @@ def compute_result(setup: MatchSetup, moves: Moves, forfeits: Forfeits) -> Compu
     Raises:
         WrongType: they are not moves of this match in their order, or nothing follows from them.
     """
-    state, index, value, drawn = setup.game.start(setup.options), -1, None, False
-    turns = _turns(setup, moves)
+    game, index, value, drawn = setup.game, -1, None, False
+    state, turns = game.start(setup.options), _turns(setup, moves)
     for number, turn in enumerate(turns):
-        complete = _check_turn(setup, state, turn)
-        if not complete and (number < len(turns) - 1 or not forfeits):
+        complete, is_last = _check_turn(game, state, turn), number == len(turns) - 1
+        if not complete and not (is_last and forfeits):
             raise _wrong(f"turn {number} lacks a move")
         if not complete:
             break
-        bounds = setup.game.chance(state)
+        bounds = game.chance(state)
         if bounds:
             index += 1
             value = draws.number(
@@ -62,12 +62,12 @@ def compute_result(setup: MatchSetup, moves: Moves, forfeits: Forfeits) -> Compu
                 setup.league_id,
                 setup.match_id,
                 index=index,
-                moves=[move for move in moves if move[0] <= number],
+                moves=moves if is_last else [move for move in moves if move[0] <= number],
                 bounds=bounds,
             )
-        state = setup.game.play(state, turn, value if bounds else None)
+        state = game.play(state, turn, value if bounds else None)
         drawn = bounds is not None
-    outcome = setup.game.outcome(state)
+    outcome = game.outcome(state)
     if forfeits:
         result = _technical(setup, moves, forfeits, is_over=outcome is not None)
         return Computed(index + 1, None, result)
@@ -82,26 +82,27 @@ def compute_result(setup: MatchSetup, moves: Moves, forfeits: Forfeits) -> Compu
 def _turns(setup: MatchSetup, moves: Moves) -> list[dict[str, Any]]:
     """The moves by turn, in seat order: the number drawn depends on their order."""
     turns: list[dict[str, Any]] = []
+    players, seats = setup.players, setup.game.seats
     before = (-1, 1)  # turn and place of the move before
     for turn, player_id, move in moves:
-        place = setup.players.index(player_id) if player_id in setup.players else -1
-        if place < 0 or not before < (turn, place) or turn > len(turns):
+        at = (turn, players.index(player_id) if player_id in players else -1)
+        if at[1] < 0 or not before < at or turn > len(turns):
             raise _wrong(f"[{turn}, {player_id!r}] is out of order or not of this match")
         if turn == len(turns):
             turns.append({})
-        turns[-1][setup.game.seats[place]] = move
-        before = (turn, place)
+        turns[-1][seats[at[1]]] = move
+        before = at
     return turns
 
 
-def _check_turn(setup: MatchSetup, state: Any, turn: Mapping[str, Any]) -> bool:
+def _check_turn(game: Game, state: Any, turn: Mapping[str, Any]) -> bool:
     """Whether all who were to move did. Raises WrongType for a move out of turn or illegal."""
-    to_move = setup.game.to_move(state)
+    to_move = game.to_move(state)
     for seat, move in turn.items():
         if seat not in to_move:
             raise _wrong(f"seat {seat} was not to move")
         try:
-            setup.game.check(state, seat, move)
+            game.check(state, seat, move)
         except IllegalMove as error:
             raise _wrong(str(error)) from None
         except Exception as error:  # The game is a plug-in, and the move comes from outside.
@@ -110,19 +111,17 @@ def _check_turn(setup: MatchSetup, state: Any, turn: Mapping[str, Any]) -> bool:
 
 
 def _result(setup: MatchSetup, outcome: Outcome, moves: Moves) -> GameResult:
-    a, b = setup.game.seats
-    winner = (
-        None if outcome.winner is None else setup.players[setup.game.seats.index(outcome.winner)]
-    )
-    reason = outcome.reason.replace(f"{{{a}}}", setup.players[0]).replace(
-        f"{{{b}}}", setup.players[1]
-    )
-    reason, made = reason[:500], choices(setup.players, moves)
+    seats, players, details = setup.game.seats, setup.players, outcome.details
+    winner = None if outcome.winner is None else players[seats.index(outcome.winner)]
+    reason = outcome.reason
+    for seat, player_id in zip(seats, players, strict=True):
+        reason = reason.replace(f"{{{seat}}}", player_id)
+    reason, made = reason[:500], choices(players, moves)
     return GameResult(
         "DRAW" if winner is None else "WIN",
         winner,
-        outcome.details.get("drawn_number"),
-        outcome.details.get("number_parity"),
+        details.get("drawn_number"),
+        details.get("number_parity"),
         made,
         reason,
         game_details=plain_details(outcome, (moves, made, reason, reason)) or UNSET,
@@ -172,9 +171,9 @@ _DISPUTES = {
 _STATUS: dict[str, Status] = {"win": "WIN", "draw": "DRAW"}  # and any other verdict: no contest
 
 
-def counted(decided: MatchDecided, ruling: MatchRuled | None) -> GameResult:
-    """The result that the table counts: the organiser's, or the one that was decided."""
-    if ruling is None or ruling.verdict == STAND:
+def counted(decided: MatchDecided, ruling: MatchRuled) -> GameResult:
+    """The result that the table counts after a ruling."""
+    if ruling.verdict == STAND:
         return decided.result
     first, reason = decided.result, f"ruled by the organiser: {ruling.reason}"[:500]
     status: Status = _STATUS.get(ruling.verdict, "TECHNICAL_LOSS")

@@ -3,20 +3,23 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 from msgspec import UNSET, Struct
 
 from agentleague.errors import TokenInvalid, TokenMissing
 from agentleague.league import events
+from agentleague.protocol import tokens
 from agentleague.protocol.hosts import Place, places
 from agentleague.protocol.printable import UNSEEN
-from agentleague.protocol.tokens import MATCH_TOKEN, digest
+from agentleague.protocol.tokens import MATCH_TOKEN
 
 NAME_MAX = 50
 _REST_OF_SUFFIX = re.compile(r"(-\d+)?\)")
 _FILLERS = dict.fromkeys(map(ord, UNSEEN), " ")
 TOKENS_MAX = 4  # of one agent that count at a time
+digest = lru_cache(maxsize=256)(tokens.digest)  # Referees show theirs with every lock and report.
 
 _Issued = tuple[int, str]  # generation and digest of a token
 
@@ -81,7 +84,7 @@ class Roster:
         self._by_claim: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
         self._tokens: dict[str, list[_Issued]] = {}  # renewed agent -> those that count, in order
-        self._unused: dict[str, events.TokenConfirmed] = {}  # digest -> what its first use confirms
+        self.unused: dict[str, events.TokenConfirmed] = {}  # digest -> what its first use confirms
         self._at: dict[Place, list[str]] = {}  # players, in the order in which they came there
         self._names: set[str] = set()
 
@@ -127,7 +130,7 @@ class Roster:
         )
         self.generations[agent_id] = event.generation
         self._by_digest[event.token_digest] = agent_id
-        self._unused[event.token_digest] = events.TokenConfirmed(agent_id, event.generation)
+        self.unused[event.token_digest] = events.TokenConfirmed(agent_id, event.generation)
         issued = self._tokens.setdefault(agent_id, [(member.generation, member.token_digest)])
         issued.append((event.generation, event.token_digest))
         if len(issued) > TOKENS_MAX:
@@ -148,7 +151,7 @@ class Roster:
 
     def unconfirmed(self, token: str | None) -> events.TokenConfirmed | None:
         """What is to be recorded when this token, renewed and never used yet, is used."""
-        return self._unused.get(digest(token)) if token and self._unused else None
+        return self.unused.get(digest(token)) if token and self.unused else None
 
     def confirm(self, event: events.TokenConfirmed) -> None:
         """This token is in use: those before it are worth nothing from here on.
@@ -159,14 +162,14 @@ class Roster:
         issued = self._tokens[agent_id]
         while issued[0][0] < generation:
             self._forget(issued.pop(0)[1])
-        self._unused.pop(issued[0][1], None)
+        self.unused.pop(issued[0][1], None)
         if agent_id in self.referees:
             member = self.referees[agent_id]
             self.referees[agent_id] = msgspec.structs.replace(member, generation=generation)
 
     def _forget(self, token_digest: str) -> None:
         self._by_digest.pop(token_digest, None)
-        self._unused.pop(token_digest, None)
+        self.unused.pop(token_digest, None)
 
     def digests_of(self, agent_id: str) -> list[str]:
         """The digests of all tokens with which this agent may act."""

@@ -12,7 +12,7 @@ restarts nor a referee that crashes again and again decide what becomes of it.
 `Assignments` decides.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import msgspec
 from msgspec import UNSET
@@ -37,12 +37,12 @@ from agentleague.protocol.messages import MatchResultAck, RoundMatch
 class Workload:
     """The matches of a round by referee; none has more at once than it can take.
 
-    `is_open` says whether a match is still to be played: one that was closed while an answer was
-    lost is not handed out again.
+    `open_matches` are still to be played: one that was closed while an answer was lost is not
+    handed out again.
     """
 
-    def __init__(self, is_open: Callable[[str], bool], weight_max: int) -> None:
-        self._is_open, self._weight_max = is_open, weight_max
+    def __init__(self, open_matches: Set[str], weight_max: int) -> None:
+        self._open, self._weight_max = open_matches, weight_max
         self._capacity: dict[str, int] = {}
         self._waiting: dict[str, list[str]] = {}
         self._running: dict[str, set[str]] = {}
@@ -78,26 +78,28 @@ class Workload:
 
     def matches_of(self, referee_id: str) -> list[str]:
         """All open matches that it has or waits for."""
-        matches: Iterable[str] = [*sorted(self._running[referee_id]), *self._waiting[referee_id]]
-        return list(filter(self._is_open, matches))
+        matches = [*sorted(self._running[referee_id]), *self._waiting[referee_id]]
+        return [match_id for match_id in matches if match_id in self._open]
 
     def take(self, referee_id: str, at_most: int) -> list[str]:
         """Matches that the referee can have now; from here on it has them."""
         waiting, running = self._waiting[referee_id], self._running[referee_id]
-        waiting[:] = filter(self._is_open, waiting)
-        free = max(self._capacity[referee_id] - len(running), 0)
-        matches = waiting[: min(free, at_most)]
-        del waiting[: len(matches)]
+        free = min(self._capacity[referee_id] - len(running), at_most)
+        matches: list[str] = []
+        while waiting and len(matches) < free:
+            match_id = waiting.pop(0)
+            if match_id in self._open:
+                matches.append(match_id)
         running.update(matches)
         return matches
 
     def take_after(self, referee_id: str, reported: str) -> list[str]:
         """The match that goes with the answer to a report; the same if the report is repeated."""
         if reported not in self._after:
-            self._after[reported] = self.take(referee_id, 1)
-        running = self._running[referee_id]
-        still = filter(self._is_open, self._after[reported])
-        return [match_id for match_id in still if match_id in running]
+            self._after[reported] = taken = self.take(referee_id, 1)
+            return taken
+        still = self._open & self._running[referee_id]
+        return [match_id for match_id in self._after[reported] if match_id in still]
 
     def give_back(self, referee_id: str, matches: Sequence[str]) -> None:
         """The referee was not reached: those it still has wait again, first of all."""
@@ -208,9 +210,7 @@ class Assignments:
         self._step, self._adjudicator, self._broadcasts = step, adjudicator, broadcasts
         self._result_notices = result_notices
         self._league, self._settings, self._limits = step.league, step.settings, step.limits
-        self._workload = Workload(
-            lambda match_id: match_id in self._league.open_matches, self._limits.weight_max
-        )
+        self._workload = Workload(self._league.open_matches, self._limits.weight_max)
         self.leases = Leases(self._limits.late_seconds)
         self._unassigned: dict[str, float] = {}  # matches without a referee -> since when
         self.awaited = Awaited(step, self.leases, self._unassigned, next_referee=self._next_referee)
@@ -241,7 +241,7 @@ class Assignments:
     def heard(self, referee_id: str) -> None:
         """A message came from a referee; matches without one may go to it."""
         self._attendance.hear(referee_id)
-        for match_id in list(self._unassigned):
+        for match_id in [*self._unassigned]:
             record = self._league.matches[match_id]
             if self._next_referee(record):
                 had_it = record.referee_id == referee_id
@@ -261,10 +261,10 @@ class Assignments:
             self._workload.plan(referee_id, match_id)
             self._lease(referee_id, [match_id])
         self.heard(referee_id)
-        self.leases.renew(match_id, self._step.now, "COLLECTING_CHOICES")
         if self._league.matches[match_id].decided:
-            seconds = self._settings.game_over_seconds
-            self.leases.decide(match_id, self._step.now, seconds)
+            self.leases.decide(match_id, self._step.now, self._settings.game_over_seconds)
+        else:
+            self.leases.renew(match_id, self._step.now, "COLLECTING_CHOICES")
 
     def _replace_former(self, referee_id: str) -> None:
         """A silent referee that was at the same end point before is not there any more."""
@@ -287,10 +287,9 @@ class Assignments:
         for match_id in self._workload.matches_of(referee_id):
             self.reassign(match_id, f"{referee_id} was set aside")
 
-    def can_ask_another(self, match_id: str) -> bool:
+    def can_ask_another(self, record: MatchRecord) -> bool:
         """Whether a referee is there that never had this match, so that it can confirm a loss."""
-        record = self._league.matches.get(match_id)
-        if record is None or record.given_out - record.returns >= self._limits.epochs_max:
+        if record.given_out - record.returns >= self._limits.epochs_max:
             return False
         others = set(self._candidates(record)) - self._attendance.superseded
         return bool(others.difference(record.referees))
@@ -351,16 +350,19 @@ class Assignments:
             self._workload.done(each, match_id)
         self._unassigned.pop(match_id, None)
         self.leases.end(match_id)
-        self.starts.learn(match_id)
-        self.starts.end(match_id)
+        if self.starts.is_under_way(match_id):
+            self.starts.learn(match_id)
+            self.starts.end(match_id)
         self._result_notices.stop(match_id)
         self._attendance.unfit.discard(referee_id)
         if not self._attendance.is_ours(referee_id):
             self.hand_out(referee_id)  # It finds matches only in messages.
             return ack
         more = self._workload.take_after(referee_id, match_id) if self._is_on else []
+        if not more:
+            return ack
         self._lease(referee_id, more)
-        return msgspec.structs.replace(ack, matches=self._described(more)) if more else ack
+        return msgspec.structs.replace(ack, matches=self._described(more))
 
     def refresh(self, player_id: str) -> None:
         """A player has a new end point or token: the referee of its open match must know."""

@@ -46,6 +46,8 @@ class FieldChecks:
         """The message, with its contradictions among what it lacks; a strict league raises them."""
         message, caller = asked.message, asked.caller
         found = self._contradictions(message, caller)
+        if not found and not self._is_strict:
+            return asked
         for why, error in found.items():
             who = self._step.league.roster.owner(caller.token) or f"an agent at {caller.source}"
             self.told.add((who, why.partition(" ")[0]), why, error.code)
@@ -53,8 +55,6 @@ class FieldChecks:
         if self._is_strict and not is_ours:
             missing = dict.fromkeys(caller.missing, errors.MissingField)
             _refuse({**missing, **_forbidden(message, caller), **found})
-        if not found:
-            return asked
         lacks = tuple(dict.fromkeys((*caller.missing, *found)))  # It may be looked at twice.
         return replace(asked, caller=replace(caller, missing=lacks))
 

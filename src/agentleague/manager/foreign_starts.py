@@ -80,9 +80,7 @@ class ForeignStarts:
 
         If an earlier one was, the next match shows that: the last is tried first, and gets time.
         """
-        start = self._starts.get(match_id)
-        if start is None:
-            return
+        start = self._starts[match_id]
         if start.said:
             taken = self._step.now - start.began
             self._patience[start.referee_id] = taken + self._limits.report_seconds

@@ -47,8 +47,8 @@ class Leases:
         """The match is decided: only its players are still to be told."""
         lease = self._leases.get(match_id)
         if lease:
-            lease.latest = now + telling_seconds + lease.seconds
-            self.renew(match_id, now)
+            lease.due = now + lease.seconds
+            lease.latest = lease.due + telling_seconds
 
     def end(self, match_id: str) -> None:
         """The match is closed, or goes to another referee."""

@@ -3,7 +3,7 @@
 The commands that it names end with `--dir DIR`: whoever prints them knows the directory.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from agentleague.dialects.complaints import in_vain, read_note
 from agentleague.league.adjudicator import Adjudicator
@@ -137,19 +137,20 @@ class NotUnderstood:
 
     def look_at(self, players: Sequence[str], transcript: Sequence[Exchange]) -> None:
         """The transcript of a match: the organiser is told of each such player once."""
+        last = {row.player_id: row.verdict for row in transcript}
         for player_id in players:
-            rows = [row for row in transcript if row.player_id == player_id]
-            if rows and rows[-1].verdict in GOOD:
+            if last.get(player_id) in GOOD:
                 self._said.pop(player_id, None)
             elif player_id not in self._said:
-                self._tell(player_id, [read_note(row.note) for row in rows])
+                notes = (read_note(row.note) for row in transcript if row.player_id == player_id)
+                self._tell(player_id, notes)
 
     def rows(self) -> list[str]:
         """Each player and what it said."""
         names = self._step.league.names_of(self._said)
         return [f"{each} {names[each]}, which said: {said}" for each, said in self._said.items()]
 
-    def _tell(self, player_id: str, notes: Sequence[tuple[str, list[str]]]) -> None:
+    def _tell(self, player_id: str, notes: Iterable[tuple[str, list[str]]]) -> None:
         said, forms = next((each for each in notes if each[1]), ("", []))
         if forms:
             member = self._step.league.roster.member(player_id)

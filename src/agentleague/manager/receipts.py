@@ -22,7 +22,7 @@ from agentleague.protocol import messages
 from agentleague.protocol.tokens import receipt_seal
 from agentleague.roles.stimuli import Asked
 
-_SHOWN: dict[type[messages.Message], Callable[[Any], messages.Receipt | UnsetType]] = {
+SHOWN: dict[type[messages.Message], Callable[[Any], messages.Receipt | UnsetType]] = {
     messages.LeagueRegisterRequest: lambda message: message.player_meta.receipt,
     messages.RefereeRegisterRequest: lambda message: message.referee_meta.receipt,
     messages.RefereeStatus: lambda message: message.receipt,
@@ -49,8 +49,7 @@ class Receipts:
         Raises:
             Lost: this manager gave it, and the row is missing or another one.
         """
-        find, archive = _SHOWN.get(type(asked.message)), self._league.archive
-        shown = find(asked.message) if find and archive else UNSET
+        shown, archive = SHOWN[type(asked.message)](asked.message), self._league.archive
         if archive is None or shown is UNSET:
             return
         generation = 0 if shown.generation is UNSET else shown.generation

@@ -49,7 +49,7 @@ from agentleague.manager.field_checks import FieldChecks
 from agentleague.manager.notices import NotUnderstood, ResultNotices
 from agentleague.manager.organiser import Organiser
 from agentleague.manager.reachability import Reachability
-from agentleague.manager.receipts import Receipts
+from agentleague.manager.receipts import SHOWN, Receipts
 from agentleague.manager.registration import Registration
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.step import ManagerLimits, Step
@@ -223,10 +223,11 @@ class Manager:
         self._step.notify(f"Going on after a loss: {loss_in_words(event)}.")
 
     def _asked(self, stimulus: Asked) -> None:
-        self._receipts.check(stimulus)
+        roster = self.league.roster
+        if type(stimulus.message) in SHOWN:
+            self._receipts.check(stimulus)
         try:
-            used = self.league.roster.unconfirmed(stimulus.caller.token)
-            if used:
+            if roster.unused and (used := roster.unconfirmed(stimulus.caller.token)):
                 self._step.record(used)
             stimulus = self._field_checks.check(stimulus)
             self._MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message)
@@ -236,7 +237,7 @@ class Manager:
             self.refusals.of(stimulus, error.code, str(error))
             self._step.effects.append(Reply(stimulus.reply, error))
             if stimulus.caller.is_notification:
-                who = self.league.roster.owner(stimulus.caller.token)
+                who = roster.owner(stimulus.caller.token)
                 self._step.tell_error(who, error, stimulus.message)
 
     def _message_answered(self, key: keys.OutboxCall, stimulus: Answered) -> None:
@@ -356,30 +357,36 @@ class Manager:
 
     def _lock(self, asked: Asked, message: messages.LockRequest) -> None:
         referee_id = self.league.roster.referee_of(asked.caller.token)
-        record = self.league.matches.get(message.match_id)
-        if self.league.aborted and not (record and record.decided):
-            raise AlreadyComplete("the league was aborted; this match is not decided any more")
-        another = bool(message.forfeits) and self._assignments.can_ask_another(message.match_id)
+        if self.league.aborted:
+            self._refuse_undecided(message.match_id)
+        another = self._assignments.can_ask_another
         decision = self._adjudicator.lock(referee_id, message, another=another)
         self._write(decision.events)
-        self._step.reply(
-            asked, decision.answer, record.decided_seq if record and decision.receipt else None
-        )
+        matches = self.league.matches
+        receipt = matches[message.match_id].decided_seq if decision.receipt else None
+        self._step.reply(asked, decision.answer, receipt)
         if decision.again:
             self._assignments.reassign(message.match_id, decision.again, claimed=decision.claimed)
         elif not isinstance(decision.answer, LeagueError):
             self._assignments.locked(referee_id, message.match_id)
 
+    def _refuse_undecided(self, match_id: str) -> None:
+        record = self.league.matches.get(match_id)
+        if not (record and record.decided):
+            raise AlreadyComplete("the league was aborted; this match is not decided any more")
+
     def _report(self, asked: Asked, message: messages.MatchResultReport) -> None:
         message = self._reporters.with_match(asked.caller, message)
         referee_id = self._reporters.of(asked.caller, message.match_id)
         decision = self._decide_report(referee_id, message)
-        record, answer = self.league.matches.get(message.match_id), decision.answer
+        answer, receipt = decision.answer, None
         if isinstance(answer, messages.MatchResultAck):
             answer = self._assignments.after_report(referee_id, answer)
             if answer.duplicate and self._settings.rejections == "error":
                 answer = self._repeated(answer, referee_id)
-        self._step.reply(asked, answer, record.decided_seq if record and decision.receipt else None)
+        if decision.receipt:
+            receipt = self.league.matches[message.match_id].decided_seq
+        self._step.reply(asked, answer, receipt)
         if decision.again:
             self._assignments.reassign(message.match_id, decision.again, claimed=decision.claimed)
 
@@ -407,18 +414,18 @@ class Manager:
             self._step.tell_error(referee_id, decision.answer, message)
 
     def _decide_report(self, referee_id: str, message: messages.MatchResultReport) -> Decision:
-        known = self.league.matches.get(message.match_id)
-        if self.league.aborted and not (known and known.decided):
-            raise AlreadyComplete("the league was aborted; this match is not decided any more")
-        another = self._assignments.can_ask_another(message.match_id)
+        if self.league.aborted:
+            self._refuse_undecided(message.match_id)
+        another = self._assignments.can_ask_another
         decision = self._adjudicator.report(referee_id, message, another=another)
         self._write(decision.events)
-        if self.league.phase is Phase.COMPLETED and isinstance(decision.answer, LeagueError):
-            raise AlreadyComplete("the league is over and its results stand")
-        if known and decision.events and isinstance(decision.answer, messages.MatchResultAck):
+        if isinstance(decision.answer, LeagueError):
+            if self.league.phase is Phase.COMPLETED:
+                raise AlreadyComplete("the league is over and its results stand")
+        elif decision.events:
             self.rounds.table_changed()
             if self.league.roster.referees[referee_id].locks:
-                self._learn_from(known, message)
+                self._learn_from(self.league.matches[message.match_id], message)
         return decision
 
     def _learn_from(self, record: MatchRecord, report: messages.MatchResultReport) -> None:
@@ -426,46 +433,54 @@ class Manager:
 
         Others may report without a token: their word counts for the result of one match only.
         """
+        if report.dialects:
+            self._learn_dialects(record, report.dialects)
+        rows = report.transcript or ()
+        self._not_understood.look_at(record.players, rows)
+        for row in rows:
+            if row.note[:3] == "as " and row.player_id in record.players:  # It named another.
+                who, said = (row.player_id, row.note), f"it answered {row.note}"
+                self._field_checks.told.add(who, said, TokenInvalid.code)
+        if report.wrong_tokens:
+            self._misuse.reported(record, report.wrong_tokens)
+
+    def _learn_dialects(self, record: MatchRecord, dialects: Mapping[str, str]) -> None:
         assert record.decided
         lost = [player_id for player_id, _ in record.decided.forfeits]
         for player_id in record.players:
-            found = (report.dialects or {}).get(player_id, "")
-            known = self.league.roster.dialects.get(player_id, "")
+            found, known = dialects.get(player_id), self.league.roster.dialects.get(player_id, "")
             if (
                 found
                 and is_found_from(known, found)
                 and (player_id in lost or not found.endswith(LOST))
             ):
                 self._step.learn_dialect(player_id, found)
-        self._not_understood.look_at(record.players, report.transcript or ())
-        for row in report.transcript or ():
-            if row.note[:3] == "as " and row.player_id in record.players:  # It named another.
-                who, said = (row.player_id, row.note), f"it answered {row.note}"
-                self._field_checks.told.add(who, said, TokenInvalid.code)
-        self._misuse.reported(record, report.wrong_tokens or {})
 
     def _write(self, decided: Sequence[Event]) -> None:
         """Record what the adjudicator decided; the organiser is told of disputes and doubts."""
+        league = self.league
         for event in decided:
-            before = self.league.timed_out
+            before = league.timed_out
             self._step.record(event)
-            if isinstance(event, events.MatchClosed) and self.league.timed_out is not before:
-                for player_id in sorted(self.league.timed_out.keys() - before.keys()):
-                    member = self.league.roster.players[player_id]
+            if isinstance(event, events.MatchClosed) and league.timed_out is not before:
+                for player_id in sorted(league.timed_out.keys() - before.keys()):
+                    member = league.roster.players[player_id]
                     self._step.notify(notices.timed_out(member, event.match_id))
             elif isinstance(event, events.Disputed):
                 self._step.notify(notices.disputed(event))
             elif isinstance(event, events.MatchDecided):
-                self._look_at_claim(self.league.matches[event.match_id])
+                self._look_at_claim(league.matches[event.match_id])
 
     def _look_at_claim(self, record: MatchRecord) -> None:
         """What a decided match says of a referee for which nobody vouches."""
         league, referee_id = self.league, record.claimed_by
         if record.match_id in league.unconfirmed:
             self._step.notify(notices.unconfirmed(record))
-        players = sorted(league.contradictions.get(referee_id, ()))
+        if not record.claimed or not record.contradicted:
+            return
+        players = sorted(league.contradictions[referee_id])
         is_enough = len(players) >= league.limits.contradictions_max
-        if record.contradicted and is_enough and referee_id not in league.roster.set_aside:
+        if is_enough and referee_id not in league.roster.set_aside:
             self._step.record(events.RefereeSetAside(referee_id, players))
             self._step.notify(notices.set_aside(referee_id, players))
             self._assignments.set_aside(referee_id)

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -108,9 +107,11 @@ class Step:
 
     def record(self, event: Event) -> None:
         """Take a decision: it is applied now, and on disk before any message that follows."""
-        while self._later:
-            self._write(self._later.pop(0))
-        self._write(event)
+        decided = [*self._later, event]
+        self._later.clear()
+        for each in decided:
+            self.league.apply(each)
+            self.effects.append(Record(each))
 
     def record_later(self, event: Event) -> None:
         """Record an event that nothing depends on together with the next decision."""
@@ -133,19 +134,20 @@ class Step:
     ) -> None:
         """Answer in an envelope, with warnings about what the question lacked."""
         if isinstance(answer, Message):
-            more: dict[str, Any] = {}
+            is_starting = type(answer) is RefereeRegisterResponse
+            conversation_id = asked.message.conversation_id or f"conv-{asked.reply:03}"
+            answer = msgspec.structs.replace(
+                answer,
+                sender=starting.SENDER if is_starting else SENDER,
+                timestamp=self.calendar.write(self.now),
+                conversation_id=conversation_id,
+            )
             if asked.caller.missing and hasattr(answer, "warnings"):
-                more["warnings"] = [
+                warnings = [
                     each + (" does not fit" if each.endswith(")") else " was missing")
                     for each in asked.caller.missing
                 ]
-            answer = msgspec.structs.replace(
-                answer,
-                sender=starting.SENDER if isinstance(answer, RefereeRegisterResponse) else SENDER,
-                timestamp=self.now_text,
-                conversation_id=asked.message.conversation_id or f"conv-{asked.reply:03}",
-                **more,
-            )
+                answer = msgspec.structs.replace(answer, warnings=warnings)
         self.effects.append(Reply(asked.reply, answer, receipt))
 
     def tell_error(self, agent_id: str | None, error: LeagueError, refused: Message) -> None:
@@ -192,10 +194,6 @@ class Step:
         roster = self.league.roster
         dialect, keys = roster.dialects.get(agent_id, ""), self._proof_keys(agent_id)
         return Address(agent_id, roster.member(agent_id).endpoint, dialect, keys)
-
-    def _write(self, event: Event) -> None:
-        self.league.apply(event)
-        self.effects.append(Record(event))
 
 
 def shown_dialect(asked: Asked, endpoint: str) -> str:

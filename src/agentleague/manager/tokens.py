@@ -120,7 +120,8 @@ class Reporters:
             self._note_invented(holder, caller, "MATCH_RESULT_REPORT")
             return holder.agent_id
         referee_id = roster.referee_of(caller.token)
-        self.shown(referee_id)
+        if not roster.referees[referee_id].locks:
+            self.shown(referee_id)
         return referee_id
 
     def with_match(self, caller: Caller, report: MatchResultReport) -> MatchResultReport:
@@ -132,7 +133,7 @@ class Reporters:
         Raises:
             MissingField: it names none, and could mean none or several of its foreign referee.
         """
-        if MATCH_ID.fullmatch(report.match_id):
+        if report.match_id in self._step.league.open_matches or MATCH_ID.fullmatch(report.match_id):
             return report
         league, shown = self._step.league, self._step.league.roster.owner(caller.token)
         referees = {
@@ -187,7 +188,7 @@ class Reporters:
     def _may_be_without(self, holder: Member, caller: Caller) -> bool:
         """Whether this referee may be the caller, who shows no token that is worth anything."""
         token = caller.token
-        if not self._may_be(holder, caller.source):
+        if (holder.locks and not holder.added) or not self._may_be(holder, caller.source):
             return False
         is_none = not token or self._step.league.roster.waiting_with(token)
         return bool(is_none or self._is_invented(token))

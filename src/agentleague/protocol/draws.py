@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
+import msgspec
+
 CHAMPION = "champion"  # in place of a match: the draw among those who share rank 1
 Moves = Sequence[tuple[int, str, Any]]
 
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+_spell = json.JSONEncoder(separators=(",", ":")).encode
+_spell_plain = msgspec.json.Encoder().encode  # The same for printable ASCII, ten times as fast.
 
 
 def seed_of(secret: bytes, league_id: str, match_id: str, generation: int = 0) -> bytes:
@@ -33,7 +36,11 @@ def commitment(seed: bytes, league_id: str, match_id: str) -> str:
 
 def moves_digest(moves: Moves) -> str:
     """The moves in one spelling: JSON without spaces, ASCII only."""
-    return sha256(_encode(moves).encode()).hexdigest()
+    for _, player_id, move in moves:
+        said = f"{player_id}{move}" if type(move) in (str, int) else "\n"
+        if not (said.isascii() and said.isprintable()):
+            return sha256(_spell(moves).encode()).hexdigest()
+    return sha256(_spell_plain(moves)).hexdigest()
 
 
 def number(  # noqa: PLR0913 - six names that only make sense together.
