@@ -6,7 +6,7 @@ from random import Random
 from zlib import crc32
 
 from agentleague.transport.guard import Endpoint, Guard
-from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient, PostOptions
+from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
 from agentleague.transport.http_connection import Connection
 from fuzz.loop import StillLoop, Wire
 from fuzz.seeds import HTTP_ANSWERS
@@ -54,7 +54,7 @@ def _talk(data: bytes, rng: Random, loop: StillLoop) -> None:
 
         shared = rng.random() < 0.5
         url = "http://127.0.0.1:8101/mcp"
-        cancels.append(client.post(url, b"{}", loop.time() + 5.0, done, PostOptions(shared)))
+        cancels.append(client.post(url, b"{}", loop.time() + 5.0, done, shared=shared))
     loop.settle()
     cancelled = rng.randrange(calls) if rng.random() < 0.2 else None
     if cancelled is not None:

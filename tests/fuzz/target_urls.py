@@ -30,7 +30,7 @@ def one(data: bytes) -> None:
             check_sentence(error, 2_000)
             continue
         head = endpoint.post_head
-        assert head.count(b"\r\n") == 5
+        assert head.count(b"\r\n") == 4
         assert head.count(b"\r\nHost: ") == 1
         assert 1 <= endpoint.port <= 65_535
         again = f"{endpoint.scheme}://{endpoint.authority}{endpoint.path}"

@@ -5,151 +5,78 @@ import gc
 import sys
 import weakref
 
-from agentleague.dialects import answers
-from agentleague.protocol import codec
 from agentleague.protocol.messages import GameInvitation
 from agentleague.roles.effects import Address
-from agentleague.roles.ports import Answer
 from agentleague.runtime.clock import LoopClock
+from agentleague.transport import fallback
 from agentleague.transport.guard import Guard
-from agentleague.transport.http import PIPELINED, TO_A_MANAGER, HttpTransport, TransportPolicy
-from agentleague.transport.http_client import HttpAnswer, PostOptions
+from agentleague.transport.http import HttpTransport, TransportPolicy
 
-CALLS = 500
 ANN = Address("P01", "http://127.0.0.1:9/mcp")
 INVITATION = GameInvitation(match_id="R1M1", player_id="P01")
-JOINED = HttpAnswer(200, b'{"jsonrpc":"2.0","result":{"accept":true},"id":1}', None, None, 0.1)
-
-
-class WithoutTheLayer(HttpTransport):
-    """The same transport as it would be if everybody spoke as we do."""
-
-    def call(self, to, message, until, done, headers=()):
-        self.calls += 1
-
-        def answered(got):
-            self.bytes_answered += len(got.body)
-            done(read_alone(message, got))
-
-        body = codec.write_request(message, self.calls)
-        self.bytes_sent += len(body)
-        client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
-        options = PostOptions(isinstance(message, PIPELINED), headers)
-        return client.post(to.url, body, until, answered, options)
-
-
-def read_alone(request, got):
-    return Answer(
-        answers.read_answer(request, got.status, got.body, got.retry_after), None, got.seconds
-    )
+JOINED = b'{"jsonrpc":"2.0","result":{"message_type":"GAME_JOIN_ACK","accept":true},"id":1}'
 
 
 class Stub:
-    """A client that keeps what would be called back."""
+    """A client that keeps the calls it is to send."""
 
     def __init__(self):
         self.waiting = []
 
-    def post(self, url, body, until, done, options=None):
-        self.waiting.append(done)
-        return self.waiting.clear
+    def send(self, url, calls):
+        self.waiting += calls
 
 
-def stubbed(kind):
+def stubbed():
     clock = LoopClock(asyncio.get_running_loop())
-    transport = kind(clock, TransportPolicy("referee", Guard("local"), lambda: 0.0))
+    transport = HttpTransport(clock, TransportPolicy("referee", Guard("local"), lambda: 0.0))
     transport._client = Stub()
     return transport
 
 
-def exchange(transport, heard, cancels):
-    cancels.append(transport.call(ANN, INVITATION, 10.0, heard.append))
+def answer(transport):
+    call = transport._client.waiting.pop()
+    call.over = True  # As the client does before it tells.
+    call.answered(200, JOINED, None, None, 0.1)
 
 
-def python_calls(kind):
-    """How many Python functions one exchange runs through."""
-    transport, heard, cancels, count = stubbed(kind), [], [], 0
+def test_one_of_ours_is_asked_without_a_conversation_and_by_few_calls():
+    calls = []
 
     def profile(frame, event, argument):
-        nonlocal count
-        is_ours = frame.f_globals.get("__name__", "").startswith(("agentleague.", __name__))
-        count += event == "call" and is_ours
+        if event == "call" and frame.f_globals.get("__name__", "").startswith("agentleague."):
+            calls.append((frame.f_globals["__name__"], frame.f_code.co_name))
 
-    sys.setprofile(profile)
-    try:
-        exchange(transport, heard, cancels)
-        transport._client.waiting[0](JOINED)
-    finally:
-        sys.setprofile(None)
-    assert heard[0].message.accept
-    return count
-
-
-def blocks(kind):
-    """How many blocks of memory many calls hold while they are out."""
-    transport, heard, cancels = stubbed(kind), [], []
-    for _ in range(CALLS):
-        exchange(transport, heard, cancels)
-    transport._client.waiting.clear()
-    cancels.clear()
-    gc.collect()
-    before = sys.getallocatedblocks()
-    for _ in range(CALLS):
-        exchange(transport, heard, cancels)
-    return sys.getallocatedblocks() - before
-
-
-def test_one_of_ours_is_asked_by_as_many_calls_as_without_dialects():
     async def main():
-        return python_calls(HttpTransport), python_calls(WithoutTheLayer)
+        transport, heard = stubbed(), []
+        sys.setprofile(profile)
+        try:
+            transport.call(ANN, INVITATION, 10.0, heard.append)
+            answer(transport)
+        finally:
+            sys.setprofile(None)
+        return heard[0].message.accept, transport.dialects.known
 
-    with_layer, without = asyncio.run(main())
-
-    assert with_layer == without
-
-
-def test_one_of_ours_is_asked_with_no_more_memory_than_without_dialects():
-    async def main():
-        return blocks(HttpTransport), blocks(WithoutTheLayer)
-
-    with_layer, without = asyncio.run(main())
-
-    assert with_layer <= without + CALLS / 100  # Lists grow when they will.
+    assert asyncio.run(main()) == (True, {})
+    assert not [name for module, name in calls if module == fallback.__name__ and name != "read"]
+    assert len(calls) <= 7
 
 
-class Held:
-    """A call of a client that is given out and kept by nobody but those who wait for it."""
-
-    def __init__(self, done):
-        self.done = done
-
-    def cancel(self):
-        """Nobody cancels it here."""
-
-
-class Lender:
-    """A client whose calls belong to the caller."""
-
-    def post(self, url, body, until, done, options=None):
-        self.held = Held(done)
-        return self.held.cancel
+class Heard(list):
+    """A list of which a test sees that it is gone."""
 
 
 def test_an_answered_call_is_freed_at_once_with_all_that_it_sent():
     async def main():
-        transport, heard = stubbed(HttpTransport), []
-        transport._client = Lender()
+        transport, heard = stubbed(), Heard()
         transport.call(ANN, INVITATION, 10.0, heard.append)
-        held = weakref.ref(transport._client.held)
-        transport._client.held.done(JOINED)
-        del transport._client.held
-        return held() is None, heard
+        answer(transport)
+        is_joined, held = heard[0].message.accept, weakref.ref(heard)
+        del heard
+        return is_joined, held() is None
 
     gc.disable()  # Who looks for rings of references would hide that there is one.
     try:
-        is_freed, heard = asyncio.run(main())
+        assert asyncio.run(main()) == (True, True)
     finally:
         gc.enable()
-
-    assert heard[0].message.accept
-    assert is_freed

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agentleague.errors import UNREACHABLE, NoAnswer, NoConnection
 from agentleague.transport import guard
 from agentleague.transport.guard import Guard
-from agentleague.transport.http_client import ClientLimits, HttpClient, PostOptions
+from agentleague.transport.http_client import ClientLimits, HttpClient
 from agentleague.transport.http_connection import Connection
 from examples import examples
 from scripted_server import server
@@ -56,7 +56,7 @@ class Caller:
             future.set_result(answer)  # A second call of `done` would raise here.
 
         posting = True
-        cancel = self.client.post(url, body, loop.time() + seconds, done, PostOptions(shared))
+        cancel = self.client.post(url, body, loop.time() + seconds, done, shared=shared)
         posting = False
         return future, cancel
 

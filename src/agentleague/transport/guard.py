@@ -76,11 +76,11 @@ class Endpoint(NamedTuple):
 
     @property
     def post_head(self) -> bytes:
-        """The head of a request to post JSON here, up to the length of the body."""
+        """The head of a request to post JSON here, without the length of the body."""
         return (
             f"POST {self.path} HTTP/1.1\r\nHost: {self.authority}\r\n"
             "Content-Type: application/json\r\nAccept: application/json\r\n"
-            "Accept-Encoding: identity\r\nContent-Length: "
+            "Accept-Encoding: identity"
         ).encode("ascii")
 
 

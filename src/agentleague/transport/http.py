@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -27,7 +27,13 @@ from agentleague.transport.broadcast import SeparateCalls
 from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import Conversation, PeerDialects, read
 from agentleague.transport.guard import Guard
-from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient, PostOptions
+from agentleague.transport.http_client import (
+    Call,
+    ClientLimits,
+    HttpAnswer,
+    HttpClient,
+    request_of,
+)
 from agentleague.transport.http_server import HttpRequest, HttpServer, Response, ServerLimits
 
 T = TypeVar("T")
@@ -84,10 +90,9 @@ class Buckets:
 OWN_BYTES = 65_536  # what our referees and players read, and what is read from a manager
 OWN_LIMITS = ServerLimits(body_bytes=OWN_BYTES)
 REGISTRATIONS = (messages.LeagueRegisterRequest, messages.RefereeRegisterRequest)
-TO_A_MANAGER = tuple(kind.cls for kind in messages.MESSAGES.values() if kind.receiver == "manager")
+TO_A_MANAGER = {kind.cls for kind in messages.MESSAGES.values() if kind.receiver == "manager"}
 # What our referee sends in numbers.
-PIPELINED = (messages.LockRequest, messages.MatchResultReport, messages.RefereeStatus)
-PLAIN_POST, PIPELINED_POST = PostOptions(), PostOptions(shared=True)
+PIPELINED = {messages.LockRequest, messages.MatchResultReport, messages.RefereeStatus}
 LOOK_UPS_MAX = 64  # host names at a time; further ones are taken as they are spelled
 LOCAL_HOSTS = ("127.0.0.1", "::1")
 
@@ -178,14 +183,18 @@ class HttpTransport:
         if not to.proof_keys and (to.dialect or to.url in self.dialects.known):
             return self.dialects.call(to, message, until, done)
         self.calls += 1
-        call = _OutgoingCall(self, to, message, until, done)
+        kind, keys = type(message), to.proof_keys
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
-        client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
-        options = PIPELINED_POST if isinstance(message, PIPELINED) else PLAIN_POST
-        if headers or to.proof_keys:
-            options = PostOptions(options.shared, headers, proof(to.proof_keys, body))
-        call.stop = client.post(to.url, body, until, call.answered, options)
+        call = _OutgoingCall(
+            *(self, to, message, done),
+            request=request_of(body, proof(keys, body) if keys else "", headers),
+            until=until,
+            shared=kind in PIPELINED,
+            ordered=bool(keys),
+        )
+        client = self._to_manager if kind in TO_A_MANAGER else self._client
+        client.send(to.url, (call,))
         return call.cancel
 
     def broadcast(
@@ -210,7 +219,7 @@ class HttpTransport:
 
         self.calls += 1
         self.bytes_sent += len(body)
-        client = self._to_manager if isinstance(message, TO_A_MANAGER) else self._client
+        client = self._to_manager if type(message) in TO_A_MANAGER else self._client
         return client.post(url, body, until, answered)
 
     def _on_request(self, request: HttpRequest, respond: Response) -> None:
@@ -342,38 +351,37 @@ class _Reply(Struct):
         return self.path == "/register" or self.envelope.form is Form.BARE
 
 
-def _nothing() -> None:
-    pass
-
-
-class _OutgoingCall(Struct):
+class _OutgoingCall(Call):
     """A call in our own dialect; others are tried only if it is not understood."""
 
     transport: HttpTransport
     to: Address
     message: Message
-    until: float
     done: OnAnswer
-    stop: Cancel = _nothing
+    conversation: Conversation | None = None
 
-    def answered(self, got: HttpAnswer) -> None:
-        """The answer is here. No reference to the call stays, so that both are freed at once."""
-        self.stop = _nothing
-        self.transport.bytes_answered += len(got.body)
-        answer = read(self.message, got)
-        is_understood = answer.error is None or not is_misunderstood(self.message, answer.error)
-        if is_understood or self.to.proof_keys:  # Who wants proofs speaks as we do.
+    def answered(
+        self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
+    ) -> None:
+        """The answer is here, or there is none."""
+        transport, message = self.transport, self.message
+        transport.bytes_answered += len(body)
+        answer = read(message, HttpAnswer(status, body, retry_after, error, seconds))
+        problem = answer.error
+        # Who wants proofs speaks as we do.
+        if problem is None or self.to.proof_keys or not is_misunderstood(message, problem):
             self.done(answer)
         else:
-            conversation = Conversation(
-                self.transport.dialects, self.to, self.message, self.until, self.done
-            )
-            self.stop = conversation.cancel
-            conversation.heard(answer)
+            rest = (self.to, message, self.until, self.done)
+            self.conversation = Conversation(transport.dialects, *rest)
+            self.conversation.heard(answer)
 
     def cancel(self) -> None:
         """Stop waiting for the answer."""
-        self.stop()
+        if self.conversation is None:
+            Call.cancel(self)
+        else:
+            self.conversation.cancel()
 
 
 def _endpoint_in(message: messages.LeagueRegisterRequest | messages.RefereeRegisterRequest) -> str:

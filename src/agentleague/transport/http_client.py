@@ -9,8 +9,8 @@ last two ways takes no more calls and ends with its last one.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
 from agentleague.protocol.tokens import PROOF_HEADER
@@ -18,19 +18,32 @@ from agentleague.roles.effects import Headers
 from agentleague.roles.stimuli import write_headers
 from agentleague.transport.event_loop import Deadlines, WriteBatching
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, no_connection, parse_url
-from agentleague.transport.http_connection import Call, ClientLimits, Connection, Done, HttpAnswer
+from agentleague.transport.http_connection import Call, ClientLimits, Connection, HttpAnswer
 
-_LENGTH = b"\r\nContent-Length: "  # how each head ends
-_PROOF = b"\r\n%b: %%b" % PROOF_HEADER.encode()
-__all__ = ["ClientLimits", "HttpAnswer", "HttpClient", "PostOptions"]
+_PROOF = b"\r\n%b: " % PROOF_HEADER.encode()
+__all__ = ["Call", "ClientLimits", "HttpAnswer", "HttpClient", "request_of"]
+
+Done = Callable[[HttpAnswer], None]
 
 
-class PostOptions(NamedTuple):
-    """How a request is sent."""
+def request_of(body: bytes, proof: str = "", headers: Headers = ()) -> bytes:
+    """A request from the end of its usual headers on: those of its own, its proof, its body."""
+    more = write_headers(headers) if headers else b""
+    if proof:  # The last one before the length: so the server recognises the rest.
+        more = b"%b%b%b" % (more, _PROOF, proof.encode())
+    return b"%b\r\nContent-Length: %d\r\n\r\n%b" % (more, len(body), body)
 
-    shared: bool = False  # whether it may go behind other shared calls on one connection
-    headers: Headers = ()  # beside those of every request
-    proof: str = ""  # that a manager sent it
+
+class Post(Call):
+    """A call that tells a function what became of it."""
+
+    done: Done
+
+    def answered(
+        self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
+    ) -> None:
+        """Tell it."""
+        self.done(HttpAnswer(status, body, retry_after, error, seconds))
 
 
 class Origin:
@@ -44,24 +57,30 @@ class Origin:
         self.waiting: deque[Call] = deque()
         self.connections: list[Connection] = []
         self.idle: list[Connection] = []  # The longest idle first.
+        self.ordered: Connection | None = None  # The one on which an ordered call was sent last.
         self._endpoint, self._limits, self._dialer = endpoint, limits, dialer
         self._sweeper: asyncio.TimerHandle | None = None
 
-    def take(self, call: Call) -> None:
-        """Sends it on the connection that came to rest last, or as soon as there is one."""
-        idle, seconds = self.idle, self._limits.idle_seconds
-        if idle and not self.waiting and call.started - idle[-1].idle_since < seconds:
-            idle.pop().send(call)
+    def take(self, calls: Sequence[Call], now: float) -> None:
+        """Sends them on the connection that came to rest last, or as soon as there is one."""
+        idle, line = self.idle, self.ordered
+        is_first = not line or not line.calls or not calls[0].ordered
+        is_idle = idle and now - idle[-1].idle_since < self._limits.idle_seconds
+        if is_idle and is_first and not self.waiting:
+            idle.pop().send(calls)
         else:
-            self.waiting.append(call)
+            self.waiting.extend(calls)
             self.pump()
 
     def pump(self) -> None:
         """Sends what waits, first come first served, as far as there are connections."""
         while self.waiting and (connection := self._connection_for(self.waiting[0])):
-            connection.send(self.waiting.popleft())
+            connection.send((self.waiting.popleft(),))
 
     def _connection_for(self, call: Call) -> Connection | None:
+        line, most = self.ordered, self._limits.pipelined
+        if call.ordered and line and line.usable and line.calls:
+            return line if len(line.calls) < most else None
         while self.idle:
             idle = self.idle.pop()
             idle_seconds = self.loop.time() - idle.idle_since
@@ -73,7 +92,6 @@ class Origin:
             open_ones = [each for each in self.connections if each.shared and each.usable]
             connection = min(open_ones, key=lambda each: len(each.calls), default=None)
             is_all = full or len(open_ones) >= self._limits.shared_per_origin
-            most = self._limits.pipelined
             if connection and (
                 is_all or len(connection.calls) < min(self._limits.shared_few, most)
             ):
@@ -91,8 +109,8 @@ class Origin:
         except (OSError, ValueError) as error:
             connection.end(no_connection(self._endpoint, error))
 
-    def rest(self, connection: Connection) -> None:
-        connection.idle_since = self.loop.time()
+    def rest(self, connection: Connection, now: float) -> None:
+        connection.idle_since = now
         self.idle.append(connection)
         if self._sweeper is None:
             self._sweeper = self.loop.call_later(self._limits.idle_seconds, self._sweep)
@@ -100,6 +118,8 @@ class Origin:
     def forget(self, connection: Connection) -> None:
         """It is closed."""
         self.connections.remove(connection)
+        if connection is self.ordered:
+            self.ordered = None
         if connection in self.idle:
             self.idle.remove(connection)
 
@@ -126,28 +146,27 @@ class HttpClient:
         self._stopped = False
 
     def post(
-        self,
-        url: str,
-        body: bytes,
-        until: float,
-        done: Done,
-        options: PostOptions = PostOptions(),  # noqa: B008 (It is immutable.)
+        self, url: str, body: bytes, until: float, done: Done, *, shared: bool = False
     ) -> Callable[[], None]:
         """Posts `body`, tells `done` once what became of it by `until`; returns how to cancel."""
+        call = Post(request=request_of(body), until=until, done=done, shared=shared)
+        self.send(url, (call,))
+        return call.cancel
+
+    def send(self, url: str, calls: Sequence[Call]) -> None:
+        """Sends calls of one kind, in order; each is told once what became of it in its time."""
         try:
             head, origin = self._targets.get(url) or self._target(url)
         except EndpointNotAllowed as refusal:
-            answer = HttpAnswer(0, b"", None, NoConnection(str(refusal), kind=UNREACHABLE), 0.0)
-            return asyncio.get_running_loop().call_soon(done, answer).cancel
-        shared, headers, proof = options
-        if headers:
-            head = _with(write_headers(headers), head)
-        if proof:  # The last one before the length: so the server recognises the rest.
-            head = _with(_PROOF % proof.encode(), head)
-        call = Call(origin, b"%b%d\r\n\r\n%b" % (head, len(body), body), until, done, shared)
-        if until > call.started:
-            origin.take(call)
-        return call.cancel
+            problem = NoConnection(str(refusal), kind=UNREACHABLE)
+            asyncio.get_running_loop().call_soon(_fail, calls, problem)
+            return
+        now, deadlines = origin.loop.time(), origin.deadlines
+        for call in calls:
+            call.origin, call.request, call.started = origin, head + call.request, now
+            deadlines.watch(call)
+        if calls[0].until > now:
+            origin.take(calls, now)
 
     def _target(self, url: str) -> tuple[bytes, Origin]:
         if self._stopped:
@@ -172,7 +191,7 @@ class HttpClient:
         opening = []
         for origin in self._origins.values():
             while origin.waiting:
-                origin.waiting.popleft().finish(0, b"", None, problem)
+                origin.waiting.popleft().fail(problem)
             for connection in origin.connections[:]:
                 opening.append(connection.opening)
                 connection.end(problem, final=True)
@@ -180,7 +199,7 @@ class HttpClient:
         await asyncio.sleep(0)  # The transports close their sockets in this turn of the loop.
 
 
-def _with(lines: bytes, head: bytes) -> bytes:
-    """The head of a request with more headers, before its length."""
-    end = -len(_LENGTH)
-    return head[:end] + lines + head[end:]
+def _fail(calls: Sequence[Call], problem: NoConnection) -> None:
+    for call in calls:
+        if not call.over:
+            call.fail(problem)

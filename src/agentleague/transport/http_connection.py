@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httptools
+from msgspec import Struct
 
 from agentleague.errors import CLOSED, UNREACHABLE, LeagueError, NoAnswer, NoConnection
 from agentleague.protocol.printable import log_text
@@ -20,7 +21,6 @@ _ONLY = {b"transfer-encoding": b"chunked", b"content-encoding": b"identity"}
 _PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
 _PLAIN_BYTES = len(_PLAIN)
 SHOWN_BYTES = 60  # of what is not HTTP
-Done = Callable[["HttpAnswer"], None]
 
 
 class HttpAnswer(NamedTuple):
@@ -48,46 +48,53 @@ class ClientLimits:
     targets: int = 4_096  # URLs that are remembered.
 
 
-class Call:
-    """One request on its way: waiting at its origin, or sent on its connection."""
+class Call(Struct, kw_only=True, eq=False):
+    """One request on its way: waiting at its origin, or sent on its connection.
 
-    __slots__ = (
-        *("connection", "fresh", "over", "request", "shared", "started", "until"),
-        *("_done", "_origin"),
-    )
+    A subclass says what it is for, and is told by `answered` what became of it.
+    """
 
-    def __init__(
-        self, origin: "Origin", request: bytes, until: float, done: Done, shared: bool
+    request: bytes  # without its head, until it is sent
+    until: float
+    shared: bool = False  # whether it may go behind other shared calls on one connection
+    ordered: bool = False  # whether it goes behind other ordered calls, on the same connection
+    fresh: bool = False  # It met a stale connection; a new one is not stale.
+    over: bool = False
+    started: float = 0.0
+    origin: "Origin | None" = None
+    connection: "Connection | None" = None
+
+    def answered(
+        self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
     ) -> None:
-        self.request, self.until, self.shared = request, until, shared
-        self.fresh = False  # It met a stale connection; on a new one, alone, it meets no other.
-        self.over = False
-        self.connection: Connection | None = None
-        self._origin, self._done = origin, done
-        self.started = origin.loop.time()
-        origin.deadlines.watch(self)
+        """It is over; the fields are those of an HttpAnswer."""
+        raise NotImplementedError
 
-    def finish(self, status: int, body: bytes, wait: float | None, error: Any = None) -> None:
-        self.over = True
-        origin = self._origin
-        origin.deadlines.open.discard(self)
-        self._done(HttpAnswer(status, body, wait, error, origin.loop.time() - self.started))
+    def fail(self, error: LeagueError | None) -> None:
+        """There is no answer, and will be none."""
+        self.over, seconds, origin = True, 0.0, self.origin
+        if origin is not None:
+            origin.deadlines.open.discard(self)
+            seconds = origin.loop.time() - self.started
+        self.answered(0, b"", None, error, seconds)
 
     def cancel(self) -> None:
+        """Stop waiting for the answer."""
         if not self.over:
-            self.over = True
-            self._origin.deadlines.open.discard(self)
+            self.over, origin = True, self.origin
+            if origin is not None:
+                origin.deadlines.open.discard(self)
             if self.connection is not None:
                 self.connection.retire()
-            elif self in self._origin.waiting:
-                self._origin.waiting.remove(self)
+            elif origin is not None and self in origin.waiting:
+                origin.waiting.remove(self)
 
     def expire(self) -> None:
         """Its time is up."""
         waited = NoAnswer("it had to wait for a connection")
         late = self.connection.late if self.connection else waited
         self.cancel()  # First, so that a retry cannot meet the same connection.
-        self.finish(0, b"", None, late)
+        self.fail(late)
 
 
 class Connection(asyncio.Protocol):
@@ -115,18 +122,24 @@ class Connection(asyncio.Protocol):
         self._header_bytes_left = self._wire_bytes_left = self._limits.header_bytes
         self._interim_left = self._limits.interim
 
-    def send(self, call: Call) -> None:
-        call.connection = self
-        self.shared = call.shared
-        self.calls.append(call)
+    def send(self, calls: Sequence[Call]) -> None:
+        """Sends calls of one kind behind those that are outstanding, in one write."""
+        for call in calls:
+            call.connection = self
+        self.calls.extend(calls)
+        first = calls[0]
+        self.shared = first.shared
+        if first.ordered:
+            self._origin.ordered = self
         if self._transport is None:
             return
-        if not call.shared:
-            self._transport.write(call.request)
+        requests = [call.request for call in calls] if len(calls) > 1 else (first.request,)
+        if not first.shared:
+            self._transport.write(b"".join(requests))
             return
-        self._unsent.append(call.request)
-        if len(self._unsent) == 1:
+        if not self._unsent:
             self._origin.batching.later(self._write)
+        self._unsent += requests
 
     def _write(self) -> None:
         unsent, self._unsent = self._unsent, []
@@ -158,7 +171,7 @@ class Connection(asyncio.Protocol):
                 self._origin.waiting.appendleft(call)
         for call in calls:
             if call.connection is self and not call.over:
-                call.finish(0, b"", None, problem)
+                call.fail(problem)
         self._origin.pump()
 
     def drop(self) -> None:
@@ -184,16 +197,10 @@ class Connection(asyncio.Protocol):
             self.drop()
             return
         if not self._begun and data.startswith(_PLAIN):
-            if len(self.calls) == 1:
-                body = self._plain_body(data)
-                if body is not None:
-                    self._take_plain(body)
-                    return
-            else:
-                data = self._take_all_plain(data)
-                if not data:
-                    self._settle()
-                    return
+            data = self._take_plain(data)
+            if not data:
+                self._settle()
+                return
         self._wire_bytes_left -= len(data)
         try:
             self._parser.feed_data(data)
@@ -204,51 +211,28 @@ class Connection(asyncio.Protocol):
             self._problem = NoConnection("headers, chunk headers or trailers without end")
         self._settle()
 
-    def _plain_body(self, data: bytes) -> bytes | None:
-        """The body of one whole answer of the kind our own servers give: it needs no parser."""
-        end = data.find(b"\r\n\r\n", _PLAIN_BYTES, _PLAIN_BYTES + 10)
-        digits, length = data[_PLAIN_BYTES:end], len(data) - end - 4
-        is_whole = end > 0 and digits.isdigit() and int(digits) == length
-        if not is_whole or length > self._limits.body_bytes:
-            return None
-        return None if self._is_sending() else data[end + 4 :]
+    def _take_plain(self, data: bytes) -> bytes:
+        """Take whole answers of the kind our own servers give off the front; they need no parser.
 
-    def _is_sending(self) -> bool:
-        return bool(self._unsent or self._transport.get_write_buffer_size())
-
-    def _take_plain(self, body: bytes) -> None:
-        """What `_settle` does, where there is one answer and nothing wrong."""
-        call, origin = self.calls.popleft(), self._origin
-        self._answered = True
-        if self.usable:
-            origin.rest(self)
-        if not call.over:
-            call.finish(200, body, None)
-        if not self.usable:
-            self.retire()
-        elif origin.waiting:
-            origin.pump()
-
-    def _take_all_plain(self, data: bytes) -> bytes:
-        """Take whole answers of that kind off the front; the rest is for the parser."""
-        start, taken = 0, self._finished
-        while len(self.calls) > 1 and data.startswith(_PLAIN, start):
+        What is left is for the parser, and so is the last answer, if anything is odd about it.
+        """
+        calls, start, bytes_max = self.calls, 0, self._limits.body_bytes
+        while calls and data.startswith(_PLAIN, start):
             digits_at = start + _PLAIN_BYTES
             end = data.find(b"\r\n\r\n", digits_at, digits_at + 10)
             digits = data[digits_at:end]
-            if end < 0 or not digits.isdigit():
+            length = int(digits) if end > 0 and digits.isdigit() else bytes_max + 1
+            after = end + 4 + length
+            if length > bytes_max or after > len(data):
                 break
-            after = end + 4 + int(digits)
-            if after > len(data) or int(digits) > self._limits.body_bytes:
+            if len(calls) == 1 and (after < len(data) or self._is_sending()):
                 break
-            taken.append((self.calls.popleft(), 200, data[end + 4 : after], None))
+            self._finished.append((calls.popleft(), 200, data[end + 4 : after], None))
             start, self._answered = after, True
-        rest = data[start:]
-        body = self._plain_body(rest) if len(self.calls) == 1 else None
-        if body is None or not rest.startswith(_PLAIN):
-            return rest
-        taken.append((self.calls.popleft(), 200, body, None))
-        return b""
+        return data[start:]
+
+    def _is_sending(self) -> bool:
+        return bool(self._unsent or self._transport.get_write_buffer_size())
 
     def eof_received(self) -> None:
         if self.calls and self._in_body and not self._framed:
@@ -266,18 +250,22 @@ class Connection(asyncio.Protocol):
     def _settle(self) -> None:
         """Acts on all that was read at once, so that no surplus is taken for a later answer."""
         finished, self._finished = self._finished, []
+        origin = self._origin
+        now, open_calls = origin.loop.time(), origin.deadlines.open
         self.usable = self.usable and self._problem is None
         if self.usable and not self.calls:
-            self._origin.rest(self)
+            origin.rest(self, now)
         for call, status, body, retry_after in finished:
             if not call.over:
-                call.finish(status, body, retry_after)
+                call.over = True
+                open_calls.discard(call)
+                call.answered(status, body, retry_after, None, now - call.started)
         if self._problem is not None:
             self.end(self._problem)
         elif not self.usable:
             self.retire()
-        elif self._origin.waiting:
-            self._origin.pump()
+        elif origin.waiting:
+            origin.pump()
 
     def on_message_begin(self) -> None:
         self._begun = True
