@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -23,7 +23,6 @@ from agentleague.protocol.tokens import proof
 from agentleague.roles.effects import Address, Headers
 from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.broadcast import SeparateCalls
 from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import Conversation, PeerDialects, read
 from agentleague.transport.guard import Guard
@@ -200,8 +199,25 @@ class HttpTransport:
     def broadcast(
         self, letters: Sequence[tuple[Address, Sequence[Message]]], until: float, done: OnTold
     ) -> Telling:
-        """Tell many agents; the end comes later, never within this call."""
-        return SeparateCalls(self.call, letters, until, done)
+        """Tell many agents of ours; what goes to several is written once, and proved to each.
+
+        Each gets its messages together. Any answer without an error acknowledges.
+        """
+        telling, bodies = _Telling(done), dict[int, bytes]()
+        for to, told in letters:
+            calls = []
+            for message in told:
+                self.calls += 1
+                body = bodies.get(id(message))
+                if body is None:
+                    body = bodies[id(message)] = codec.write_request(message, self.calls)
+                self.bytes_sent += len(body)
+                request = request_of(body, proof(to.proof_keys, body))
+                call = _Letter(self, telling, message, request=request, until=until, ordered=True)
+                telling.open[call] = to.agent_id
+                calls.append(call)
+            self._client.send(to.url, calls)
+        return telling
 
     def _post(
         self,
@@ -382,6 +398,50 @@ class _OutgoingCall(Call):
             Call.cancel(self)
         else:
             self.conversation.cancel()
+
+
+class _Telling:
+    """A broadcast under way; the answers are counted where they arrive."""
+
+    def __init__(self, done: OnTold) -> None:
+        self.open: dict[_Letter, str] = {}  # messages that are not answered yet, and to whom
+        self.failed: dict[str, LeagueError] = {}
+        self._done = done
+
+    @property
+    def awaited(self) -> Collection[str]:
+        """Those who have not answered all their messages."""
+        return set(self.open.values())
+
+    def cancel(self) -> None:
+        """Stop waiting."""
+        for letter in list(self.open):
+            letter.cancel()
+        self.open.clear()
+
+    def heard(self, letter: "_Letter", error: LeagueError | None) -> None:
+        agent_id = self.open.pop(letter)
+        if error:
+            self.failed[agent_id] = error
+        if not self.open:
+            self._done(self.failed)
+
+
+class _Letter(Call):
+    """One message of a broadcast to one agent."""
+
+    transport: HttpTransport
+    telling: _Telling
+    message: Message
+
+    def answered(
+        self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
+    ) -> None:
+        """It was acknowledged, or failed."""
+        self.transport.bytes_answered += len(body)
+        if status != 200 or b"rror" in body or b"RROR" in body:
+            error = read(self.message, HttpAnswer(status, body, retry_after, error, seconds)).error
+        self.telling.heard(self, error)
 
 
 def _endpoint_in(message: messages.LeagueRegisterRequest | messages.RefereeRegisterRequest) -> str:
