@@ -115,19 +115,17 @@ def _read_expected(
 
 
 def _read_own(body: bytes, decode: Callable[[bytes], Any]) -> messages.Message | None:
-    """An answer that begins as ours do, in one pass; None where another reading may differ."""
-    if b"ontent" in body or b"isError" in body:  # It may be the result of a tool.
-        return None
+    """An answer as an agent of ours writes it, in one pass; None where it holds anything else."""
     try:
-        found: messages.Message = decode(body).result
+        answer = decode(body)
     except jsonrpc.UNREADABLE:
         return None
-    if type(found) is messages.GameJoinAck:  # Which nothing but its own field may fill in.
-        is_said = found.accept is True and b'"accept":true' in body and body.count(b"{") == 2
-        return found if is_said else None
-    if type(found) is messages.MatchResultAck:
-        return found if found.match_id else None
-    return found
+    found: messages.Message = answer.result
+    if body != b'{"jsonrpc":"2.0","result":%b,"id":%d}' % (encode(found), answer.id):
+        return None
+    if type(found) is messages.GameJoinAck and type(found.accept) is not bool:
+        return None
+    return None if type(found) is messages.MatchResultAck and not found.match_id else found
 
 
 def read_pushed(message_type: str, text: bytes | Raw) -> dict[str, Any]:
@@ -473,10 +471,8 @@ _EXPECTED = {
 
 def _own_answer(name: str) -> tuple[bytes, Callable[[bytes], Any]]:
     """How the answer of that type by an agent of ours begins, and its decoder."""
-    fields = [("result", messages.MESSAGES[name].cls), ("id", int), ("jsonrpc", str)]
-    decoder = msgspec.json.Decoder(
-        msgspec.defstruct("Answer", fields, forbid_unknown_fields=True, gc=False)
-    )
+    fields = [("result", messages.MESSAGES[name].cls), ("id", int)]
+    decoder = msgspec.json.Decoder(msgspec.defstruct("Answer", fields, gc=False))
     opening = b'{"jsonrpc":"2.0","result":{"message_type":"%b"' % name.encode()
     return opening, decoder.decode
 

@@ -2,7 +2,7 @@
 
 import hmac
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -64,12 +64,14 @@ def proof_key(token: str, league_id: str, agent_id: str) -> bytes:
     return bytes.fromhex(_sign(channel_key(token), "manager>agent", league_id, agent_id))
 
 
-def proof(keys: Iterable[bytes], body: bytes) -> str:
+def proof(keys: Sequence[bytes], body: bytes) -> str:
     """What shows that a request is the manager's: one proof for each key that its agent may hold.
 
     It proves this body to this agent, and gives nobody a right.
     """
-    return ",".join([_mac(key, body) for key in keys])
+    first, *others = keys
+    shown = _mac(first, body)
+    return ",".join([shown, *(_mac(key, body) for key in others)]) if others else shown
 
 
 def is_proved(shown: str, keys: Iterable[bytes], body: bytes) -> bool:
@@ -79,8 +81,9 @@ def is_proved(shown: str, keys: Iterable[bytes], body: bytes) -> bool:
     proofs = shown.split(",")
     for key in keys:
         right = _mac(key, body)
-        if True in [hmac.compare_digest(each, right) for each in proofs]:
-            return True
+        for each in proofs:
+            if hmac.compare_digest(each, right):
+                return True
     return False
 
 

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from agentleague.errors import LeagueError, Lost, StorageError
 from agentleague.protocol.messages import Message
 from agentleague.roles.effects import Address, Effect, Event, Headers, Turn
@@ -30,7 +32,7 @@ class Row(NamedTuple):
     hash: bytes
 
 
-class Answer(NamedTuple):
+class Answer(Struct, frozen=True, gc=False):
     """What became of a call; after one that is not the last a better one may follow."""
 
     message: Message | None

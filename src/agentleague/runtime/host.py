@@ -211,18 +211,17 @@ class Host:
         self.on_end(effect.summary)
 
     def _call(self, effect: Call, held_seconds: float = 0.0) -> None:
-        def done(answer: ports.Answer) -> None:
-            if answer.is_last:
-                self._calls.pop(effect.key, None)
-            self.feed(Answered(effect.key, *answer))
+        key, message = effect.key, effect.message
 
-        message = effect.message
+        def done(got: ports.Answer) -> None:
+            if got.is_last:
+                self._calls.pop(key, None)
+            self.feed(Answered(key, got.message, got.error, got.seconds, got.dialect, got.is_last))
+
         if effect.receipt is not None:
             message = self._with_receipt(message, effect.receipt)
         until = effect.until + held_seconds
-        self._calls[effect.key] = self._transport.call(
-            effect.to, message, until, done, effect.headers
-        )
+        self._calls[key] = self._transport.call(effect.to, message, until, done, effect.headers)
 
     def _broadcast(self, effect: Broadcast, held_seconds: float = 0.0) -> None:
         key = effect.key

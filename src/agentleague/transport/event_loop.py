@@ -15,21 +15,21 @@ GRACE_SECONDS = 0.001  # What has arrived goes first, but uvloop looks at its ti
 
 
 class Deadlines:
-    """Add to `open` what is begun, by `watch`; discard from it what is over."""
+    """Add to `open` what is begun, and `watch` it if it ends before all; discard what is over."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.open: set[Call] = set()
         self.loop = loop
-        self._rings_at = inf
+        self.rings_at = inf
         self._timer: asyncio.TimerHandle | None = None
 
     def watch(self, one: "Call") -> None:
         """Let it expire when its time has come, unless it is discarded before."""
         self.open.add(one)
-        if one.until < self._rings_at:
+        if one.until < self.rings_at:
             if self._timer:
                 self._timer.cancel()
-            self._rings_at = one.until
+            self.rings_at = one.until
             self._timer = self.loop.call_at(one.until, self._ring)
 
     def _ring(self) -> None:
@@ -37,7 +37,7 @@ class Deadlines:
 
     def _sweep(self) -> None:
         now = self.loop.time()
-        self._rings_at, self._timer = inf, None
+        self.rings_at, self._timer = inf, None
         due = sorted((one for one in self.open if one.until <= now), key=_UNTIL)
         try:
             for one in due:

@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from agentleague.dialects import answers, starting
 from agentleague.dialects.complaints import in_its_words
 from agentleague.dialects.negotiation import Negotiation, Next, PeerDialect
@@ -130,7 +132,7 @@ class Conversation(_Asking):
         """One dialect was answered: the call is over, or the next one is tried."""
         if answer.error is None:
             dialect = self._negotiation.understood(is_bare=is_bare)
-            self._end(answer._replace(dialect=dialect) if dialect else answer)
+            self._end(replace(answer, dialect=dialect) if dialect else answer)
         elif not self._asks_at_root(answer.error.context.get("status") or 0):
             self._carry_out(self._negotiation.failed(answer.error), answer)
 
@@ -153,7 +155,7 @@ class Conversation(_Asking):
     def _wait(self, first: Answer, *, is_news: bool) -> None:
         """The agent may push its answer; the caller learns that it acknowledged."""
         if is_news:
-            self._done(first._replace(is_last=False))
+            self._done(replace(first, is_last=False))
         if self._is_open:
             now = self._dialects.clock.now()
             longest = EMPTY_SECONDS if is_news else AGAIN_SECONDS
@@ -165,7 +167,7 @@ class Conversation(_Asking):
     def _end(self, answer: Answer) -> None:
         self._is_open = False
         dialect = answer.dialect or self._negotiation.in_vain
-        self._done(answer._replace(dialect=dialect))
+        self._done(replace(answer, dialect=dialect))
 
 
 class Start(_Asking):
@@ -186,7 +188,7 @@ class Start(_Asking):
     def _answered(self, got: HttpAnswer) -> None:
         if self._is_open and not self._asks_at_root(got.status):
             answer = read(self._message, got, answers.read_started)
-            self._done(answer._replace(dialect=self._dialect.name))
+            self._done(replace(answer, dialect=self._dialect.name))
 
 
 def read(request: Any, got: HttpAnswer, reader: Any = answers.read_answer) -> Answer:
@@ -196,8 +198,12 @@ def read(request: Any, got: HttpAnswer, reader: Any = answers.read_answer) -> An
     try:
         message = reader(request, got.status, got.body, got.retry_after)
     except LeagueError as error:
-        # It is kept as a value: without the frames in which it was raised, and what they hold.
-        error.__traceback__ = error.__context__ = None
-        error.context["said"] = in_its_words(got.status, got.body)
-        return Answer(None, error, got.seconds)
+        return Answer(None, as_value(error, got.status, got.body), got.seconds)
     return Answer(message, None, got.seconds)
+
+
+def as_value(error: LeagueError, status: int, body: bytes) -> LeagueError:
+    """The error that an answer is, with what it says; without the frames in which it was raised."""
+    error.__traceback__ = error.__context__ = None
+    error.context["said"] = in_its_words(status, body)
+    return error

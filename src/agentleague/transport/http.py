@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from agentleague import errors
 from agentleague.dialects import lenient, requests
+from agentleague.dialects.answers import read_answer
 from agentleague.dialects.negotiation import is_misunderstood
 from agentleague.errors import LeagueError
 from agentleague.protocol import codec, messages
@@ -21,10 +22,10 @@ from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
 from agentleague.protocol.tokens import proof
 from agentleague.roles.effects import Address, Headers
-from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
+from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller
 from agentleague.transport.callers import Proxies, addresses_of, name_in
-from agentleague.transport.fallback import Conversation, PeerDialects, read
+from agentleague.transport.fallback import Conversation, PeerDialects, as_value, read
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import (
     Call,
@@ -186,11 +187,14 @@ class HttpTransport:
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
         call = _OutgoingCall(
-            *(self, to, message, done),
+            self,
+            to,
+            message,
+            done,
             request=request_of(body, proof(keys, body) if keys else "", headers),
             until=until,
             shared=kind in PIPELINED,
-            ordered=bool(keys),
+            ordered=keys != (),
         )
         client = self._to_manager if kind in TO_A_MANAGER else self._client
         client.send(to.url, (call,))
@@ -382,15 +386,18 @@ class _OutgoingCall(Call):
         """The answer is here, or there is none."""
         transport, message = self.transport, self.message
         transport.bytes_answered += len(body)
-        answer = read(message, HttpAnswer(status, body, retry_after, error, seconds))
-        problem = answer.error
+        said = None
+        try:
+            said = None if error else read_answer(message, status, body, retry_after)
+        except LeagueError as refusal:
+            error = as_value(refusal, status, body)
         # Who wants proofs speaks as we do.
-        if problem is None or self.to.proof_keys or not is_misunderstood(message, problem):
-            self.done(answer)
+        if not error or self.to.proof_keys or not is_misunderstood(message, error):
+            self.done(Answer(said, error, seconds))
         else:
             rest = (self.to, message, self.until, self.done)
             self.conversation = Conversation(transport.dialects, *rest)
-            self.conversation.heard(answer)
+            self.conversation.heard(Answer(None, error, seconds))
 
     def cancel(self) -> None:
         """Stop waiting for the answer."""

@@ -59,18 +59,7 @@ class Origin:
         self.idle: list[Connection] = []  # The longest idle first.
         self.ordered: Connection | None = None  # The one on which an ordered call was sent last.
         self._endpoint, self._limits, self._dialer = endpoint, limits, dialer
-        self._sweeper: asyncio.TimerHandle | None = None
-
-    def take(self, calls: Sequence[Call], now: float) -> None:
-        """Sends them on the connection that came to rest last, or as soon as there is one."""
-        idle, line = self.idle, self.ordered
-        is_first = not line or not line.calls or not calls[0].ordered
-        is_idle = idle and now - idle[-1].idle_since < self._limits.idle_seconds
-        if is_idle and is_first and not self.waiting:
-            idle.pop().send(calls)
-        else:
-            self.waiting.extend(calls)
-            self.pump()
+        self.is_swept = False  # Whether a timer will look at the idle ones.
 
     def pump(self) -> None:
         """Sends what waits, first come first served, as far as there are connections."""
@@ -83,8 +72,7 @@ class Origin:
             return line if len(line.calls) < most else None
         while self.idle:
             idle = self.idle.pop()
-            idle_seconds = self.loop.time() - idle.idle_since
-            if idle_seconds < self._limits.idle_seconds and not call.fresh:
+            if self.loop.time() < idle.idle_until and not call.fresh:
                 return idle
             idle.drop()
         full = len(self.connections) >= self._limits.connections_per_origin
@@ -109,12 +97,6 @@ class Origin:
         except (OSError, ValueError) as error:
             connection.end(no_connection(self._endpoint, error))
 
-    def rest(self, connection: Connection, now: float) -> None:
-        connection.idle_since = now
-        self.idle.append(connection)
-        if self._sweeper is None:
-            self._sweeper = self.loop.call_later(self._limits.idle_seconds, self._sweep)
-
     def forget(self, connection: Connection) -> None:
         """It is closed."""
         self.connections.remove(connection)
@@ -123,14 +105,14 @@ class Origin:
         if connection in self.idle:
             self.idle.remove(connection)
 
-    def _sweep(self) -> None:
-        oldest = self.loop.time() - self._limits.idle_seconds + 0.001  # uvloop counts whole ms.
-        while self.idle and self.idle[0].idle_since <= oldest:
+    def sweep(self) -> None:
+        """Drop what nobody used for so long, and look again when that is true of the next."""
+        soon = self.loop.time() + 0.001  # uvloop counts whole ms.
+        while self.idle and self.idle[0].idle_until <= soon:
             self.idle[0].drop()
-        self._sweeper = None
-        if self.idle:
-            at = self.idle[0].idle_since + self._limits.idle_seconds
-            self._sweeper = self.loop.call_at(at, self._sweep)
+        self.is_swept = bool(self.idle)
+        if self.is_swept:
+            self.loop.call_at(self.idle[0].idle_until, self.sweep)
 
 
 class HttpClient:
@@ -154,19 +136,28 @@ class HttpClient:
         return call.cancel
 
     def send(self, url: str, calls: Sequence[Call]) -> None:
-        """Sends calls of one kind, in order; each is told once what became of it in its time."""
+        """Sends calls of one kind, in order; each is told once what became of it in their time."""
         try:
             head, origin = self._targets.get(url) or self._target(url)
         except EndpointNotAllowed as refusal:
             problem = NoConnection(str(refusal), kind=UNREACHABLE)
             asyncio.get_running_loop().call_soon(_fail, calls, problem)
             return
-        now, deadlines = origin.loop.time(), origin.deadlines
+        now, deadlines, first = origin.loop.time(), origin.deadlines, calls[0]
         for call in calls:
             call.origin, call.request, call.started = origin, head + call.request, now
-            deadlines.watch(call)
-        if calls[0].until > now:
-            origin.take(calls, now)
+            deadlines.open.add(call)
+        if first.until < deadlines.rings_at:
+            deadlines.watch(first)
+        idle, line = origin.idle, origin.ordered
+        is_behind = line is not None and line.calls and first.ordered
+        if first.until <= now:
+            return
+        if idle and now < idle[-1].idle_until and not is_behind and not origin.waiting:
+            idle.pop().send(calls)  # The one that came to rest last.
+        else:
+            origin.waiting.extend(calls)
+            origin.pump()
 
     def _target(self, url: str) -> tuple[bytes, Origin]:
         if self._stopped:

@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
         self.calls: deque[Call] = deque()
         self.shared = False
         self.usable = True  # Takes new calls; once it is not, it never is again.
-        self.idle_since = 0.0
+        self.idle_until = 0.0
         self.opening: asyncio.Task[None] | None = None
         self._origin, self._limits = origin, limits
         self._transport: Any = None
@@ -254,7 +254,10 @@ class Connection(asyncio.Protocol):
         now, open_calls = origin.loop.time(), origin.deadlines.open
         self.usable = self.usable and self._problem is None
         if self.usable and not self.calls:
-            origin.rest(self, now)
+            self.idle_until = now + self._limits.idle_seconds
+            origin.idle.append(self)
+            if not origin.is_swept:
+                origin.sweep()
         for call, status, body, retry_after in finished:
             if not call.over:
                 call.over = True
