@@ -33,7 +33,7 @@ def test_another_spelling_is_read_by_the_function_that_is_handed_in():
     assert incoming.message == LeagueQuery("GET_STATUS")
 
 
-def test_a_type_that_is_always_respelled_never_takes_the_fast_path():
+def test_a_type_that_is_always_respelled_is_respelled_even_if_it_can_be_read():
     def respell(name, text):
         return {**msgspec.json.decode(text), "query_type": "GET_SCHEDULE"}
 

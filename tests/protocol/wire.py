@@ -3,8 +3,11 @@
 import json
 from pathlib import Path
 
+from msgspec import convert, to_builtins
+
 from agentleague.dialects import requests
 from agentleague.protocol import codec
+from agentleague.protocol.fast_path import Pairing, read_rows
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NOW = "2026-03-04T09:00:00Z"
@@ -44,6 +47,19 @@ def request(params, method="register_player", **changes):
     """A JSON-RPC request as bytes; a change to `...` leaves the key out."""
     body = {"jsonrpc": "2.0", "method": method, "params": params, "id": 7, **changes}
     return json.dumps({k: v for k, v in body.items() if v is not ...}).encode()
+
+
+def is_same(quick, slow):
+    """Whether two ways to read a message found the same, as far as a player reads it at once."""
+    if type(quick) is type(slow):
+        return quick == slow
+    pairings = [convert(to_builtins(each), Pairing) for each in getattr(slow, "matches", ())]
+    read = {"standings": read_rows, "matches": lambda matches: matches}
+    unread = {"standings": read_rows, "matches": lambda matches: pairings}
+    return isinstance(quick, type(slow)) and all(
+        read.get(name, str)(getattr(quick, name)) == unread.get(name, str)(getattr(slow, name))
+        for name in slow.__struct_fields__
+    )
 
 
 def registration(**changes):

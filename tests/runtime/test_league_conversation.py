@@ -190,4 +190,8 @@ def player_settings(manager, number, url):
 
 
 def watch(agent, said):
-    agent.transport.watch = lambda message: said.append(tag_of(type(message)))
+    def ask(message, caller, reply):
+        said.append(tag_of(type(message)))
+        agent.host._on_ask(message, caller, reply)
+
+    agent.transport.listen(ask)

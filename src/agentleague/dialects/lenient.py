@@ -58,8 +58,7 @@ def read_request(
     """Read a request; a field that does not fit is corrected or left out."""
     incoming = requests.read_request(body, taken, thorough=thorough, path=path)
     envelope = incoming.envelope
-    is_fast = bool(envelope.whole)  # Then its params hold the message.
-    is_empty = not is_fast and envelope.method and bytes(codec.text_of(envelope)) == b"{}"
+    is_empty = envelope.method and bytes(envelope.body) == b"{}"
     if is_empty and _is_beside_method(body):
         envelope.form, envelope.body = Form.HYBRID, body
     elif not (isinstance(incoming.error, CORRECTED) or incoming.missing or _lacks(incoming)):
@@ -99,7 +98,7 @@ def _lacks(incoming: Incoming) -> bool:
 def _name_by_content(envelope: Envelope) -> str:
     """The type of a message that nothing around it names."""
     try:
-        fields = _object.decode(codec.text_of(envelope))
+        fields = _object.decode(envelope.body)
     except jsonrpc.UNREADABLE:
         return ""
     named = METHODS.get(str(fields.get("type")).lower())
@@ -117,7 +116,7 @@ def _is_beside_method(body: bytes) -> bool:
 
 def _corrected(name: str, envelope: Envelope) -> Message | None:
     """The message without what does not fit; None if a required field is missing."""
-    text = codec.text_of(envelope)
+    text = envelope.body
     try:
         fields = _object.decode(text)
     except jsonrpc.UNREADABLE:

@@ -73,10 +73,10 @@ def read_request(
     incoming = codec.read_request(body, taken, thorough=thorough, spelling=spelling)
     message = incoming.message
     if isinstance(message, starting.WITH_MATCHES):
-        message = starting.with_players(message, codec.text_of(incoming.envelope))
+        message = starting.with_players(message, incoming.envelope.body)
     elif isinstance(message, MatchResultReport):
         try:
-            message = _with_all_it_says(message, body, codec.text_of(incoming.envelope))
+            message = _with_all_it_says(message, body, incoming.envelope.body)
         except MissingField as error:
             return incoming._replace(message=None, error=error)
     return incoming if message is incoming.message else incoming._replace(message=message)

@@ -63,10 +63,9 @@ def with_players(message: Message, text: bytes | Raw) -> Message:
     assert isinstance(message, WITH_MATCHES)
     if not message.matches or message.matches[0].player_A_id:  # All rows have one author.
         return message
-    row_type = type(message.matches[0])  # A player reads only a part of each row.
     try:
         rows = _object.decode(text)["matches"]
-        found = [msgspec.convert({**row, **read_match(row)}, row_type) for row in rows]
+        found = [msgspec.convert({**row, **read_match(row)}, RoundMatch) for row in rows]
     except UNREADABLE:
         return message  # The role that has to act on it says what is missing.
     return msgspec.structs.replace(message, matches=found)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, Struct, inspect
 
 from agentleague.errors import LeagueError, MissingField, UnknownMethod, VersionMismatch, WrongType
-from agentleague.protocol import fast_path, json_text, jsonrpc, timestamps
+from agentleague.protocol import json_text, jsonrpc, timestamps
 from agentleague.protocol.error_messages import error_data, error_message
 from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import (
@@ -66,7 +66,7 @@ DECIDING = frozenset(
     }
 )
 MISFITS_MAX = 20  # in one message; each is found by reading it once more
-_EXPECTED: dict[type[Message], list[tuple[str, Any]]] = {  # paths, and names or getters
+EXPECTED_OF: dict[type[Message], list[tuple[str, Any]]] = {  # paths, and names or getters
     MESSAGES[name].cls: [
         (path, f'"{path.rpartition(".")[2]}"'.encode() if path in FILLED_IN else attrgetter(path))
         for path in ("protocol", "message_type", *ENVELOPE, *paths)
@@ -131,16 +131,12 @@ def read_request(
     body: bytes, taken: frozenset[str], *, thorough: bool = True, spelling: Spelling = DOCUMENTED
 ) -> Incoming:
     """Read a request in any wrapping; a refused one still says whom to answer and how."""
-    quick = fast_path.read(body, taken, thorough=thorough, skip=spelling.always)
-    envelope, message = quick or (Envelope(), None)
+    envelope = Envelope()
     misfits: list[str] = []
     try:
-        if message is None:
-            jsonrpc.read_request(
-                body, envelope, thorough=thorough, assumed=spelling.bare_type(body)
-            )
-            flat = b'"message"' not in body
-            message = _read_message(envelope, taken, spelling, misfits, flat=flat)
+        jsonrpc.read_request(body, envelope, thorough=thorough, assumed=spelling.bare_type(body))
+        flat = b'"message"' not in body
+        message = _read_message(envelope, taken, spelling, misfits, flat=flat)
         if message.protocol != PROTOCOL:
             _check_protocol(message.protocol)
         if message.timestamp:
@@ -149,9 +145,20 @@ def read_request(
         return Incoming(envelope, None, error)
     except jsonrpc.UNREADABLE as error:
         return Incoming(envelope, None, json_text.explain(body, error))
-    if type(message) in _EXPECTED:
-        _add_missing(misfits, message, body, spelling)
+    if type(message) in EXPECTED_OF:
+        unfit = {each.partition(" ")[0] for each in misfits}
+        misfits += spelling.unused(WIRE_NAME[type(message)], body)
+        misfits += [path for path in missing_fields(message, body) if path not in unfit]
     return Incoming(envelope, message, None, tuple(misfits))
+
+
+def missing_fields(message: Message, body: bytes) -> list[str]:
+    """The paths of expected fields that are not in a message, which this body held."""
+    return [
+        path
+        for path, at in EXPECTED_OF[type(message)]
+        if not (at in body if isinstance(at, bytes) else at(message))
+    ]
 
 
 def text_of(envelope: Envelope) -> bytes | Raw:
@@ -343,15 +350,6 @@ def _check_protocol(given: str) -> None:
         raise VersionMismatch(
             f"protocol is {given!r}; this league speaks {PROTOCOL}", field="protocol"
         )
-
-
-def _add_missing(misfits: list[str], message: Message, body: bytes, spelling: Spelling) -> None:
-    unfit = {each.partition(" ")[0] for each in misfits} if misfits else ()
-    misfits += spelling.unused(WIRE_NAME[type(message)], body)
-    for path, at in _EXPECTED[type(message)]:
-        is_there = at in body if isinstance(at, bytes) else at(message)
-        if not is_there and path not in unfit:
-            misfits.append(path)
 
 
 class _Refused(Struct):

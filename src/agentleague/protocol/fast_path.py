@@ -1,29 +1,38 @@
 """Reads a request in one pass if it is written as our own agents write it.
 
 Its method stands at the front, so the decoder of that message reads the whole request. Any other
-request, and one that does not fit, is left to the codec, which also explains what is wrong.
+request, and one that does not fit, lacks something or may mean something else, is left to the
+codec and the dialects, which also explain what is wrong.
 
 A player reads two messages only in part, since they grow with the league and are sent to every
 player in every round.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from agentleague.errors import UnreadableJson
-from agentleague.protocol import json_text
+from agentleague.errors import LeagueError, UnreadableJson
+from agentleague.protocol import codec, json_text, timestamps
 from agentleague.protocol.jsonrpc import UNREADABLE, Envelope, RequestId
 from agentleague.protocol.messages import (
     MESSAGES,
+    PROTOCOL,
+    ChooseParityCall,
+    GameMessage,
+    GameMoveCall,
     Id,
     Int,
     LeagueStandingsUpdate,
+    MatchResultReport,
     Message,
     Part,
     RoundAnnouncement,
     StandingRow,
+    StartMatch,
 )
 
 _rows = msgspec.json.Decoder(list[StandingRow])
@@ -69,64 +78,94 @@ def read_rows(rows: Raw | list[StandingRow]) -> list[StandingRow]:
 
 _OPENING = b'{"jsonrpc":"2.0","method":"'
 _THEN = b',"params":{"message_type"'  # Nested one level down is another form.
-_METHOD_MAX = 64
+_METHOD_AT, _METHOD_MAX = len(_OPENING), 64
+_NOTHING = ()
+_WITH_MATCHES = (RoundAnnouncement, StartMatch)
 
 
-class _Request(Struct):
+class _Request(Struct, gc=False):
     params: Message
     id: RequestId | UnsetType = UNSET
 
 
-class _Reader(Struct):
-    """Reads the requests of one method."""
-
+class _Method(NamedTuple):
     name: str
-    method: str
     decoder: "msgspec.json.Decoder[_Request]"
+    lacks: Callable[[Any, bytes], Any] | None  # message, body -> what may stand elsewhere in it
 
 
-def _reader(name: str, method: str, cls: type[Message]) -> _Reader:
-    fields = [("params", cls), ("id", RequestId | UnsetType, UNSET)]
-    request = msgspec.defstruct("Request", fields, gc=False)  # type: ignore[arg-type]
-    return _Reader(name, method, msgspec.json.Decoder(request))
+class OwnForm(dict[bytes, _Method | None]):
+    """Reads in one pass what is sent in our own form and needs no respelling; by method.
 
+    If thorough, only exactly as we write it; if not, only a part of a long message is read.
+    """
 
-class _Readers(dict[bytes, _Reader | None]):
-    """By method, each made when it is first needed; None for an unknown method."""
+    def __init__(self, taken: frozenset[str], *, thorough: bool) -> None:
+        self._thorough, self._partial = thorough, {} if thorough else PARTIAL_MESSAGES
+        self._names = {str(MESSAGES[name].method).encode(): name for name in taken}
 
-    def __init__(self, partial: Mapping[str, type[Message]]) -> None:
-        self._classes = {**{name: kind.cls for name, kind in MESSAGES.items()}, **partial}
-
-    def __missing__(self, method: bytes) -> _Reader | None:
-        name = _NAMES.get(method)
+    def __missing__(self, method: bytes) -> _Method | None:
+        name = self._names.get(method)
         if name is None:
             return None
-        reader = self[method] = _reader(name, method.decode(), self._classes[name])
-        return reader
+        cls = self._partial.get(name, MESSAGES[name].cls)
+        fields = [("params", cls), ("id", RequestId | UnsetType, UNSET)]
+        request = msgspec.defstruct("Request", fields, gc=False)  # type: ignore[arg-type]
+        found = _Method(method.decode(), msgspec.json.Decoder(request), _lacks(cls))
+        self[method] = found
+        return found
+
+    def read(self, body: bytes) -> tuple[Envelope, Message, None, tuple[str, ...]] | None:
+        """The parts of `codec.Incoming`, as the codec would read them; None: it has to."""
+        if not body.startswith(_OPENING):
+            return None
+        end = body.find(b'"', _METHOD_AT, _METHOD_AT + _METHOD_MAX)
+        method = self[body[_METHOD_AT:end]]
+        if method is None or not body.startswith(_THEN, end + 1):
+            return None
+        try:
+            if not body.isascii():
+                body.decode()  # The decoder does not look at what it skips.
+            request = method.decoder.decode(body)
+            message = request.params
+            if self._thorough:
+                _check_text(request, body)
+            if message.timestamp:
+                timestamps.parse(message.timestamp)
+        except (LeagueError, *UNREADABLE):
+            return None
+        if message.protocol != PROTOCOL or (method.lacks and method.lacks(message, body)):
+            return None
+        return Envelope(id=request.id, method=method.name, whole=body), message, None, _NOTHING
 
 
-_NAMES = {kind.method.encode(): name for name, kind in MESSAGES.items() if kind.method}
-_READERS, _PARTIAL_READERS = _Readers({}), _Readers(PARTIAL_MESSAGES)
+own_form = cache(OwnForm)  # Its decoders are the same for all agents of a kind.
 
 
-def read(
-    body: bytes, taken: frozenset[str], *, thorough: bool, skip: frozenset[str] = frozenset()
-) -> tuple[Envelope, Message] | None:
-    """The request, if it is in our own form, valid, of a type that is taken and not to be skipped.
+def _check_text(request: _Request, body: bytes) -> None:
+    """Raise UnreadableJson unless it is what we would write; then it has no key twice."""
+    request_id = request.id
+    is_own = type(request_id) is int and codec.write_request(request.params, request_id) == body
+    if not is_own:
+        raise UnreadableJson("it may have a key twice", kind="duplicate_key")
+    json_text.check_depth(body)
 
-    If not thorough, only part of a long message is read.
-    """
-    if not body.startswith(_OPENING):
-        return None
-    end = body.find(b'"', len(_OPENING), len(_OPENING) + _METHOD_MAX)
-    reader = (_READERS if thorough else _PARTIAL_READERS)[body[len(_OPENING) : end]]
-    if reader is None or reader.name not in taken or reader.name in skip:
-        return None
-    if not body.startswith(_THEN, end + 1):
-        return None
-    try:
-        json_text.check(body, thorough=thorough)
-        request = reader.decoder.decode(body)
-    except (UnreadableJson, *UNREADABLE):
-        return None
-    return Envelope(id=request.id, method=reader.method, whole=body), request.params
+
+def _lacks(cls: type[Message]) -> Callable[[Any, bytes], Any] | None:
+    """How to see whether a message of this class has everything in its documented place."""
+    if issubclass(cls, (ChooseParityCall, GameMoveCall)):
+        return lambda message, body: not (message.match_id and message.context.opponent_id)
+    if issubclass(cls, GameMessage):
+        return lambda message, body: not message.match_id
+    if issubclass(cls, _WITH_MATCHES):  # All rows have one author.
+        return lambda message, body: message.matches and not message.matches[0].player_A_id
+    if issubclass(cls, MatchResultReport):
+        return _report_lacks
+    return codec.missing_fields if cls in codec.EXPECTED_OF else None
+
+
+def _report_lacks(message: MatchResultReport, body: bytes) -> Any:
+    """Whether a referee of ours did not send it, or it may not say how the match ended."""
+    status = message.result.details.status
+    is_unclear = status is None or (status == "DRAW" and b"TECHNICAL" in body.upper())
+    return is_unclear or message.epoch is UNSET or codec.missing_fields(message, body)

@@ -17,6 +17,7 @@ from agentleague.dialects.answers import read_answer
 from agentleague.dialects.negotiation import is_misunderstood
 from agentleague.errors import LeagueError
 from agentleague.protocol import codec, messages
+from agentleague.protocol.fast_path import own_form
 from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
@@ -119,7 +120,6 @@ class HttpTransport:
     def __init__(self, clock: Clock, policy: TransportPolicy) -> None:
         self._clock, self._policy = clock, policy
         self._taken = codec.taken_by(policy.receiver)
-        self._decides = policy.receiver != "player"
         self._is_limited = policy.receiver == "manager"
         self.server = self._new_server()
         self.guard = policy.guard
@@ -127,8 +127,9 @@ class HttpTransport:
         self._to_manager = HttpClient(self.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._buckets = Buckets(policy.rate)
         self.dialects = PeerDialects(clock, self._post)
-        self._on_ask: OnAsk | None = None
+        self._on_ask: OnAsk = _is_starting
         is_player = policy.receiver == "player"  # Whose referee may be foreign.
+        self._decide(not is_player)
         self._read_request = lenient.read_request if is_player else requests.read_request
         self.write_answer = lenient.write_reply if is_player else codec.write_answer
         self._looking_up: set[asyncio.Task[None]] = set()
@@ -136,7 +137,6 @@ class HttpTransport:
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
         sender = "league_manager" if self._is_limited else policy.receiver
         self.sender: Callable[[], str] = lambda: sender  # of errors
-        self.watch: Callable[[Message], None] | None = None  # is shown what comes in
         self.refused: Refused = lambda source, error, is_registration: None
 
     def _new_server(self) -> HttpServer:
@@ -170,7 +170,12 @@ class HttpTransport:
     def read_leniently(self) -> None:
         """From now on, accept more spellings: the manager is foreign."""
         self._read_request, self.write_answer = lenient.read_request, lenient.write_answer
-        self._decides = True  # Its announcements say where referees are.
+        self._decide(True)  # Its announcements say where referees are.
+
+    def _decide(self, decides: bool) -> None:
+        """Read every message whole, and no key twice, where results depend on it."""
+        self._decides = decides
+        self._own_form = own_form(self._taken - requests.FOREIGN.always, thorough=decides)
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""
@@ -243,68 +248,65 @@ class HttpTransport:
         return client.post(url, body, until, answered)
 
     def _on_request(self, request: HttpRequest, respond: Response) -> None:
-        incoming = self._read_request(
+        envelope, message, error, missing = self._own_form.read(request.body) or self._read_request(
             request.body, self._taken, thorough=self._decides, path=request.path
         )
-        envelope, message = incoming.envelope, incoming.message
         reply = _Reply(self, envelope, respond, request.path)
         source = self._policy.proxies.source_of(request.source, request.head)
-        token, missing = (message.auth_token or None) if message else None, incoming.missing
-        form, method = envelope.form, envelope.method
+        token = (message.auth_token or None) if message else None
         body = b"" if self._is_limited else request.body
         request_id = envelope.id
         nested = ((), envelope.nested_in, isinstance(request_id, str), request_id is UNSET)
-        caller = Caller(source, token, form, missing, method, request.head, body, *nested)
-        if message is None or self._is_limited:
-            self._weigh(request, incoming, caller, reply)
+        caller = Caller(
+            source, token, envelope.form, missing, envelope.method, request.head, body, *nested
+        )
+        peer = source or request.source
+        account = self._account(peer, token, message) if self._is_limited else ""
+        if message is None or account:
+            self._weigh(peer, account, caller, message or error, reply)
         else:
-            self._ask(message, caller, reply)
+            self._on_ask(message, caller, reply)
 
     def _weigh(
-        self, request: HttpRequest, incoming: codec.Incoming, caller: Caller, reply: "_Reply"
+        self,
+        source: str,
+        account: str,
+        caller: Caller,
+        what: Message | LeagueError | None,
+        reply: "_Reply",
     ) -> None:
         """Count a request against the rate: refuse it, delay it or let it through."""
-        envelope, message, error, _ = incoming
-        source = caller.source or request.source
-        account = self._account(source, caller.token, message)
         now, rate = self._clock.now(), self._policy.rate
-        patience = rate.wait_seconds if isinstance(message, REGISTRATIONS) else 0.0
+        patience = rate.wait_seconds if isinstance(what, REGISTRATIONS) else 0.0
         delay = self._buckets.take(account, now, patience) if account else 0.0
         if delay is None:
             wait = max(1, round(self._buckets.seconds_until_free(account, now)))
             full = errors.RateLimited("too many requests; slow down", retry_after=wait)
-            envelope.body, envelope.whole = b"{}", b""  # The refusal may wait for seconds.
+            # The refusal may wait for seconds.
+            reply.envelope.body, reply.envelope.whole = b"{}", b""
             held = self._buckets.hold(account, now)
             tell = partial(reply.refuse, source, full)
             self.server.hold(held, tell, reply.respond.drop)
-        elif message is None:
-            reply.refuse(source, error or errors.InternalError("the request was not read"))
-        else:
-            ask = partial(self._ask_where, message, caller, reply)
+        elif isinstance(what, Message):
+            ask = partial(self._ask_where, what, caller, reply)
             self._clock.call_at(now + delay, ask) if delay else ask()
+        else:
+            reply.refuse(source, what or errors.InternalError("the request was not read"))
 
     def _ask_where(self, message: Message, caller: Caller, reply: "_Reply") -> None:
         """Ask; a registration at a host name after its addresses were looked up."""
         name = name_in(_endpoint_in(message)) if isinstance(message, REGISTRATIONS) else ""
         if not name or len(self._looking_up) >= LOOK_UPS_MAX:
-            self._ask(message, caller, reply)
+            self._on_ask(message, caller, reply)
             return
 
         async def look_up() -> None:
             addresses = await addresses_of(name)
-            self._ask(message, replace(caller, addresses=addresses), reply)
+            self._on_ask(message, replace(caller, addresses=addresses), reply)
 
         task = asyncio.get_running_loop().create_task(look_up())
         self._looking_up.add(task)
         task.add_done_callback(self._looking_up.discard)
-
-    def _ask(self, message: Message, caller: Caller, reply: "_Reply") -> None:
-        if self._on_ask is None:
-            reply(errors.StorageError("this agent is starting; try again in a second"))
-            return
-        if self.watch:
-            self.watch(message)
-        self._on_ask(message, caller, reply)
 
     def _refusal_delay(self, source: str) -> float:
         """How long the refusal of a malformed request waits: over the rate it comes slowly."""
@@ -313,10 +315,8 @@ class HttpTransport:
         return 0.0 if is_within else self._buckets.hold(payer, now)
 
     def _account(self, source: str, token: str | None, message: Message | None) -> str:
-        """Whose rate a request counts against; empty where it is not limited."""
+        """Whose rate a request to a manager counts against; empty where it is not limited."""
         policy = self._policy
-        if not self._is_limited:
-            return ""
         if isinstance(message, REGISTRATIONS):  # Each may write a row.
             return _payer(source)
         if policy.is_referee(token):  # Bounded by its assignments.
@@ -369,6 +369,12 @@ class _Reply(Struct):
     def _is_told_by_status(self) -> bool:
         """Whether it is not JSON-RPC at the path of document 001, where only the body tells."""
         return self.path == "/register" or self.envelope.form is Form.BARE
+
+
+def _is_starting(
+    message: Message, caller: Caller, reply: Callable[[Message | LeagueError], None]
+) -> None:
+    reply(errors.StorageError("this agent is starting; try again in a second"))
 
 
 class _OutgoingCall(Call):

@@ -4,8 +4,10 @@ from collections.abc import Callable, Sequence
 
 from agentleague.dialects import lenient, requests
 from agentleague.dialects.negotiation import is_misunderstood
+from agentleague.dialects.requests import FOREIGN
 from agentleague.errors import UNREACHABLE, LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
+from agentleague.protocol.fast_path import own_form
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
 from agentleague.protocol.tokens import PROOF_HEADER, proof
@@ -37,8 +39,9 @@ class MemoryTransport:
     """One agent's end of the network."""
 
     def __init__(self, network: MemoryNetwork, url: str, receiver: str) -> None:
-        self._network, self._url, self._receiver = network, url, receiver
-        self._taken = codec.taken_by(receiver)
+        self._network, self._url = network, url
+        self._taken, self._decides = codec.taken_by(receiver), receiver != "player"
+        self._own_form = own_form(self._taken - FOREIGN.always, thorough=self._decides)
         self._sender = "league_manager" if receiver == "manager" else receiver
         self._on_ask: OnAsk | None = None
         self.dialects = PeerDialects(network.clock, self._post)
@@ -99,11 +102,11 @@ class MemoryTransport:
         self, body: bytes, source: str, respond: Callable[[bytes], None], head: bytes = b""
     ) -> None:
         """A request came in."""
-        decides = self._receiver != "player"
-        read_request = requests.read_request if decides else lenient.read_request
-        incoming = read_request(body, self._taken, thorough=decides)
-        envelope = incoming.envelope
-        write_answer = codec.write_answer if decides else lenient.write_reply
+        read_request = requests.read_request if self._decides else lenient.read_request
+        envelope, message, error, missing = self._own_form.read(body) or read_request(
+            body, self._taken, thorough=self._decides
+        )
+        write_answer = codec.write_answer if self._decides else lenient.write_reply
 
         def reply(answer: Message | LeagueError) -> None:
             if isinstance(answer, LeagueError):
@@ -114,14 +117,13 @@ class MemoryTransport:
             else:
                 respond(write_answer(envelope, answer))
 
-        if incoming.message is None:
-            reply(incoming.error or NoAnswer("nothing to say"))
+        if message is None:
+            reply(error or NoAnswer("nothing to say"))
         elif self._on_ask is not None:
-            token = incoming.message.auth_token or None
-            form, missing, method = envelope.form, incoming.missing, envelope.method
+            token, form, method = message.auth_token or None, envelope.form, envelope.method
             nested = ((), envelope.nested_in, isinstance(envelope.id, str))
             caller = Caller(source, token, form, missing, method, head, body, *nested)
-            self._on_ask(incoming.message, caller, reply)
+            self._on_ask(message, caller, reply)
 
 
 class _Request:
