@@ -26,6 +26,7 @@ from agentleague.protocol.messages import (
 )
 
 encode = msgspec.json.Encoder().encode
+_JSONRPC = Form.JSONRPC  # At hand: looking it up there takes longer than writing the answer.
 
 _OPENINGS = {  # of a request in the canonical form, up to its message
     kind.cls: b'{"jsonrpc":"2.0","method":"%b","params":' % kind.method.encode()
@@ -173,7 +174,7 @@ def write_request(message: Message, request_id: int) -> bytes:
 
 def write_answer(envelope: Envelope, message: Message) -> bytes:
     """An answer in the form of its request."""
-    if envelope.form is Form.JSONRPC and type(envelope.id) is int:  # As nearly always.
+    if envelope.form is _JSONRPC and type(envelope.id) is int:  # As nearly always.
         return b'{"jsonrpc":"2.0","result":%b,"id":%d}' % (encode(message), envelope.id)
     return jsonrpc.write_result(envelope, encode(message))
 

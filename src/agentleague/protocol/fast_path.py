@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentleague.errors import LeagueError, UnreadableJson
 from agentleague.protocol import codec, json_text, timestamps
-from agentleague.protocol.jsonrpc import UNREADABLE, Envelope, RequestId
+from agentleague.protocol.jsonrpc import UNREADABLE, Envelope, Form, RequestId
 from agentleague.protocol.messages import (
     MESSAGES,
     PROTOCOL,
@@ -79,7 +79,7 @@ def read_rows(rows: Raw | list[StandingRow]) -> list[StandingRow]:
 _OPENING = b'{"jsonrpc":"2.0","method":"'
 _THEN = b',"params":{"message_type"'  # Nested one level down is another form.
 _METHOD_AT, _METHOD_MAX = len(_OPENING), 64
-_NOTHING = ()
+_JSONRPC, _UNREAD, _NOTHING = Form.JSONRPC, b"{}", ()
 _WITH_MATCHES = (RoundAnnouncement, StartMatch)
 
 
@@ -123,10 +123,11 @@ class OwnForm(dict[bytes, _Method | None]):
         method = self[body[_METHOD_AT:end]]
         if method is None or not body.startswith(_THEN, end + 1):
             return None
+        name, decoder, lacks = method
         try:
             if not body.isascii():
                 body.decode()  # The decoder does not look at what it skips.
-            request = method.decoder.decode(body)
+            request = decoder.decode(body)
             message = request.params
             if self._thorough:
                 _check_text(request, body)
@@ -134,9 +135,10 @@ class OwnForm(dict[bytes, _Method | None]):
                 timestamps.parse(message.timestamp)
         except (LeagueError, *UNREADABLE):
             return None
-        if message.protocol != PROTOCOL or (method.lacks and method.lacks(message, body)):
+        if message.protocol != PROTOCOL or (lacks and lacks(message, body)):
             return None
-        return Envelope(id=request.id, method=method.name, whole=body), message, None, _NOTHING
+        envelope = Envelope(_JSONRPC, request.id, name, None, _UNREAD, body)
+        return envelope, message, None, _NOTHING
 
 
 own_form = cache(OwnForm)  # Its decoders are the same for all agents of a kind.

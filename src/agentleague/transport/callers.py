@@ -28,16 +28,16 @@ class Proxies:
 
     def __init__(self, trusted: Iterable[str] = (), own_name: str = "") -> None:
         self._trusted = [ip_network(each, strict=False) for each in trusted]
-        self._own_name = "" if is_loopback(own_name) else own_name.lower()
+        self.own_name = "" if is_loopback(own_name) else own_name.lower()
 
     def source_of(self, peer: str, head: bytes) -> str:
         """The address of the caller; empty if a proxy that is not trusted hides it."""
-        if not self._own_name and b"forwarded" not in head.lower():
+        if not self.own_name and b"forwarded" not in head.lower():
             return peer
         headers = read_headers(head)
         if "x-forwarded-for" not in headers and "forwarded" not in headers:
             host = headers.get("host", "").lower()
-            is_named = host == self._own_name or host.startswith(f"{self._own_name}:")
+            is_named = host == self.own_name or host.startswith(f"{self.own_name}:")
             is_hidden = is_named and is_loopback(peer) and not self._trusted
             return "" if is_hidden else peer
         if not self._trusts(peer):

@@ -252,16 +252,26 @@ class HttpTransport:
             request.body, self._taken, thorough=self._decides, path=request.path
         )
         reply = _Reply(self, envelope, respond, request.path)
-        source = self._policy.proxies.source_of(request.source, request.head)
+        source, proxies = request.source, self._policy.proxies
+        if request.is_forwarded or proxies.own_name:
+            source = proxies.source_of(source, request.head)
         token = (message.auth_token or None) if message else None
-        body = b"" if self._is_limited else request.body
-        request_id = envelope.id
-        nested = ((), envelope.nested_in, isinstance(request_id, str), request_id is UNSET)
+        is_limited, request_id = self._is_limited, envelope.id
         caller = Caller(
-            source, token, envelope.form, missing, envelope.method, request.head, body, *nested
+            source,
+            token,
+            envelope.form,
+            missing,
+            envelope.method,
+            request.head,
+            b"" if is_limited else request.body,
+            (),
+            envelope.nested_in,
+            type(request_id) is str,
+            request_id is UNSET,
         )
         peer = source or request.source
-        account = self._account(peer, token, message) if self._is_limited else ""
+        account = self._account(peer, token, message) if is_limited else ""
         if message is None or account:
             self._weigh(peer, account, caller, message or error, reply)
         else:

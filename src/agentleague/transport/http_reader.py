@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,14 +13,18 @@ import httptools
 from agentleague import errors
 from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.roles.effects import Headers
-from agentleague.transport.http_response import Handler, HttpRequest, Refused, Response
+from agentleague.transport.http_response import Handler, HttpRequest, Refused
 
 log = logging.getLogger(__name__)
+# Gets a request, who answers it or why nobody does, and whether it is a HEAD, and HTTP/1.0.
+HandOver = Callable[[HttpRequest, Handler | Refused, bool, bool], None]
 _PIECE_BYTES = 1_024  # Given to the parser at once; a request is hardly ever longer.
 _RAW_BODY_FACTOR = 8  # A chunk of one byte takes six; more than this is padding.
 _HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?", re.IGNORECASE)
 _HEADS_KEPT = 1_024
 _HEAD_BYTES_KEPT = 1_024
+_LENGTH = b"\r\nContent-Length: "
+_LENGTH_BYTES, _DIGITS_MAX = len(_LENGTH), 7
 _PROOF = b"\r\n%b: " % PROOF_HEADER.encode()
 _FIELDS = b"host origin content-type content-length content-encoding transfer-encoding expect"
 _FIELDS_READ = frozenset(_FIELDS.split())
@@ -48,8 +52,9 @@ class RequestChecks:
         self.limits = limits
         self.names = {"localhost", *(name.lower() for name in names)}
         self.allows = lru_cache(maxsize=64)(self._allows)
-        # Good heads of POSTs without their length, with their paths, queries and handlers.
-        self.heads: dict[bytes, tuple[str, str, Handler]] = {}
+        # Good heads of POSTs without their length, with their paths, queries and handlers, and
+        # whether they say for whom they are forwarded.
+        self.heads: dict[bytes, tuple[str, str, Handler, bool]] = {}
         self._routes: dict[str, dict[str, Handler]] = {}  # By path, then by method.
 
     def route(self, path: str, methods: Collection[str], handler: Handler) -> None:
@@ -139,7 +144,7 @@ class Reader:
         self._checks, self._limits = checks, checks.limits
         self.source = ""  # The peer's address.
         self._parser = httptools.HttpRequestParser(self)
-        self.complete: list[Response] = []
+        self.complete: list[tuple[HttpRequest, Handler | Refused, bool, bool]] = []
         self._raw_bytes = 0  # Since the last request ended, without the piece it ended in.
         self._in_head = self._upgrades = False
         self._start = b""  # What is being fed, while it is the first request in it.
@@ -149,18 +154,12 @@ class Reader:
         self.ended = False  # No more bytes become requests.
         self.continue_due = False  # The peer waits for a word before it sends the body.
 
-    def feed(self, data: bytes) -> Refused | None:
+    def feed(self, data: bytes, hand_over: HandOver) -> Refused | None:
         """Read a slice; what comes back must be answered last, nothing can be read after it."""
-        if self.ended:
-            return None
         if self._part or not self.begun:
-            data, self._part = self._part + data, b""
-            was_begun, self.begun = self.begun, False
-            self._start = data = self._recall(data)
-            if self._part:
-                self.begun, self.moved = True, self.moved or not was_begun
-            if not data:
-                return None
+            self._start = data = self.recall(data, hand_over)
+        if self.ended or not data:
+            return None
         refused = None
         for start in range(0, len(data), _PIECE_BYTES):
             refused = self._feed(data[start : start + _PIECE_BYTES])
@@ -194,39 +193,50 @@ class Reader:
         self.end()
         del self._parser  # It holds our methods: without that cycle the memory is free at once.
 
-    def _recall(self, data: bytes) -> bytes:
-        """Take off the front what has the head of an earlier request, but for its length.
+    def recall(self, data: bytes, hand_over: HandOver) -> bytes:
+        """Hand over what is in front and has the head of an earlier request, but for its length.
 
-        The part of such a one that is at the end waits for the rest of it.
+        The part of such a one that is at the end waits for the rest of it; all else is given back.
         """
-        heads, start = self._checks.heads, 0
-        while data.startswith(b"POST ", start):
+        was_begun, self.begun = self.begun, False
+        if self._part:
+            data, self._part = self._part + data, b""
+        start, heads, most = 0, self._checks.heads, self._limits.body_bytes
+        while data.startswith(b"POST ", start) and not self.ended:
             body = data.find(b"\r\n\r\n", start) + 4
-            head, length = _without_length(data[start:body])
-            known, end = heads.get(_without_proof(head)), body + length
-            if known is None or length > self._limits.body_bytes:
+            at = data.rfind(_LENGTH, start, body)
+            head, digits = data[start:at], data[at + _LENGTH_BYTES : body - 4]
+            known = heads.get(head) or heads.get(_without_proof(head))
+            if known is None or not digits.isdigit() or len(digits) > _DIGITS_MAX:
+                break
+            end = body + int(digits)
+            if end - body > most:
                 break
             if end > len(data):
-                self._part = data[start:]
+                self._part, self.begun = data[start:], True
+                self.moved = self.moved or not was_begun
                 return b""
-            path, query, handler = known
-            request = HttpRequest(path, data[body:end], self.source, "POST", head, query)
-            self.complete.append(Response(request, handler))
+            path, query, handler, is_forwarded = known
+            request = HttpRequest(
+                path, data[body:end], self.source, "POST", head, query, is_forwarded
+            )
             start, self.moved, self._raw_bytes = end, True, 0
+            hand_over(request, handler, False, False)
         return data[start:]
 
-    def _learn(self, response: Response, handler: Handler) -> None:
+    def _learn(self, handler: Handler) -> None:
         """Remember a good head whose bytes, with its length, say where its request ends."""
         fields, heads = self._fields, self._checks.heads
         head, length = _without_length(self._start[: self._start.find(b"\r\n\r\n") + 4])
-        is_special = response.is_old or self._is_final or self._upgrades or self.continue_due
+        is_special = self._is_old or self._is_final or self._upgrades or self.continue_due
         if is_special or b"transfer-encoding" in fields or len(head) > _HEAD_BYTES_KEPT:
             return
         if not head.startswith(b"POST ") or fields.get(b"content-length") != b"%d" % length:
             return  # It began in an earlier slice, or says its length elsewhere too.
         if len(heads) >= _HEADS_KEPT:
             heads.clear()
-        heads[_without_proof(head)] = self._path, self._query, handler
+        known = (self._path, self._query, handler, _is_forwarded(head))
+        heads[_without_proof(head)] = known
 
     def _parse(self, data: bytes) -> None:
         while data:
@@ -285,31 +295,31 @@ class Reader:
         method, version = self._parser.get_method(), self._parser.get_http_version()
         self._upgrades = self._parser.should_upgrade()
         self._is_final = not self._parser.should_keep_alive()
-        self._response = response = Response(None)
         self._path = self._query = ""
         self._method = method.decode("latin-1")
-        response.is_head, response.is_old = method == b"HEAD", version == "1.0"
+        self._is_head, self._is_old = method == b"HEAD", version == "1.0"
         # The request line holds two blanks, "HTTP/1.1" and a line end; one more ends the head.
         if self._head_bytes + len(method) + len(self._url) + 14 > self._limits.header_bytes:
             raise _long_head()
         self._checks.check_framing(version, self._fields)
         self.continue_due = self._fields.get(b"expect", b"").lower() == b"100-continue"
         try:
-            self._judge(response)
+            self._handler: Handler | Refused = self._judge()
         except Refused as refused:
             if self.continue_due or self._upgrades:
                 raise  # What follows may be a body or not: nothing after it can be read.
-            response.refused = refused
+            self._handler = refused
         self._start = b""
 
-    def _judge(self, response: Response) -> None:
+    def _judge(self) -> Handler:
         checks, method = self._checks, self._method
         checks.check_sender(self._fields)
         self._path, self._query = checks.find_path(self._url)
-        response.handler = handler = checks.find_handler(self._path, method)
+        handler = checks.find_handler(self._path, method)
         if method not in ("GET", "HEAD"):
             checks.check_body(self._fields)
-            self._learn(response, handler)
+            self._learn(handler)
+        return handler
 
     def on_body(self, piece: bytes) -> None:
         self._body_bytes += len(piece)
@@ -326,17 +336,21 @@ class Reader:
         self.begun = self.continue_due = False
         self.moved, self.ended, self._raw_bytes = True, self._is_final, 0
         body, head = b"".join(self._pieces), self._head
-        self._response.request = HttpRequest(
-            self._path, body, self.source, self._method, head, self._query
-        )
-        self.complete.append(self._response)
+        where = (self._path, body, self.source, self._method, head, self._query)
+        request = HttpRequest(*where, _is_forwarded(head))
+        self.complete.append((request, self._handler, self._is_head, self._is_old))
 
 
 def _without_length(head: bytes) -> tuple[bytes, int]:
     """A head that ends with its Content-Length in two parts; nothing for any other."""
-    before, _, after = head.rpartition(b"\r\nContent-Length: ")
+    before, _, after = head.rpartition(_LENGTH)
     digits = after[:-4]
-    return (before, int(digits)) if digits.isdigit() and len(digits) < 8 else (b"", -1)
+    is_length = digits.isdigit() and len(digits) <= _DIGITS_MAX
+    return (before, int(digits)) if is_length else (b"", -1)
+
+
+def _is_forwarded(head: bytes) -> bool:
+    return b"forwarded" in head.lower()
 
 
 def _without_proof(head: bytes) -> bytes:

@@ -5,7 +5,9 @@ import logging
 from collections.abc import Callable, Coroutine
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from agentleague.errors import LeagueError
 from agentleague.roles.effects import Headers
@@ -19,7 +21,7 @@ _STATUSES = frozenset(int(status) for status in HTTPStatus)
 _PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
 
 
-class HttpRequest(NamedTuple):
+class HttpRequest(Struct, frozen=True, gc=False):
     """A request that passed every check of the server."""
 
     path: str
@@ -28,6 +30,7 @@ class HttpRequest(NamedTuple):
     method: str = "POST"
     head: bytes = b""  # request line and headers as they were sent, without the length
     query: str = ""  # the text behind "?", as it was sent
+    is_forwarded: bool = False  # A header says for whom.
 
     @property
     def headers(self) -> dict[str, str]:
@@ -45,21 +48,17 @@ class Refused(Exception):
         self.status, self.error, self.headers = status, error, headers
 
 
-class Response:
-    """One request and, as soon as there is one, its answer.
+class Response(Struct, eq=False):
+    """The place of an answer among others and, as soon as there is one, the answer.
 
     A handler calls it exactly once, now or later: with a whole answer, or to `stream` or `drop`.
     """
 
-    __slots__ = ("answer", "handler", "is_head", "is_old", "refused", "request", "streaming", "to")
     to: "_Connection"  # that the answer goes out on
-
-    def __init__(self, request: HttpRequest | None, handler: Handler | None = None) -> None:
-        self.request, self.handler = request, handler
-        self.is_head = self.is_old = False
-        self.refused: Refused | None = None
-        self.answer: tuple[int, bytes, bytes] | None = None  # status, body, written headers
-        self.streaming: Stream | None = None
+    is_head: bool = False
+    is_old: bool = False  # The request is HTTP/1.0.
+    answer: tuple[int, bytes, bytes] | None = None  # status, body, written headers
+    streaming: "Stream | None" = None
 
     def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None:
         assert self.answer is None, "a request is answered once"

@@ -153,14 +153,13 @@ class HttpServer:
         if self._drained and not self._connections and not self._drained.done():
             self._drained.set_result(None)
 
-    def busy(self) -> bytes:
+    def busy(self, connection: "_Connection") -> bytes:
         """The answer to a connection that finds no room; written once a second, as it tells it."""
         second = int(self.loop.time())
         if self._busy[0] != second:
             error = errors.RateLimited("This server has too many connections.", retry_after=1)
-            response = Response(None)
             headers = write_headers([("Retry-After", "1")])
-            response.answer = (503, self.refusal(error), headers)
+            response = Response(connection, answer=(503, self.refusal(error), headers))
             self._busy = (second, response.wire(is_last=True))
         return self._busy[1]
 
@@ -181,7 +180,9 @@ class HttpServer:
     def _sweep(self) -> None:
         now = self.loop.time()
         for connection in tuple(self._connections):
-            if connection.deadline <= now:
+            if not connection.deadline:
+                connection.rest()
+            elif connection.deadline <= now:
                 connection.expire()
         self._sweep_timer = None
         if self._connections:
@@ -193,6 +194,7 @@ class _Group:
 
     Room is made without a look at the others, or a flood would cost more than it sends. One that
     is busy again stays among those that rest until it is looked at, once: it comes back by itself.
+    One that was used meanwhile, which only its deadline tells, goes to the end of them.
     """
 
     def __init__(self, limit: int) -> None:
@@ -205,8 +207,10 @@ class _Group:
             if not self.resting:
                 return False
             longest, _ = self.resting.popitem(last=False)
-            if longest.is_idle:
+            if longest.is_idle and longest.deadline:
                 longest.abort()
+            elif longest.is_idle:
+                longest.rest()
         return True
 
 
@@ -216,7 +220,8 @@ class _Connection(asyncio.Protocol):
     def __init__(self, server: HttpServer) -> None:
         self.source = self.whose = ""  # Its address; all of this machine are one peer.
         self.groups: tuple[_Group, ...] = ()  # All, and those of its peer.
-        self.deadline = 0.0  # 0 while it must be set anew, infinite while the peer owes us nothing.
+        # 0 if it must be set anew, which the sweep does; infinite if the peer owes us nothing.
+        self.deadline = 0.0
         self._server, self._limits = server, server.limits
         self._reader = Reader(server.checks)
         self._waiting: deque[Response] = deque()  # In the order of the requests.
@@ -235,7 +240,7 @@ class _Connection(asyncio.Protocol):
         self.whose = _NEAR if is_loopback(self.source) else self.source
         if not self._server.admit(self):
             self._reader.end()
-            self._transport.write(self._server.busy())
+            self._transport.write(self._server.busy(self))
             self._finish()
         elif self._server.stopping:
             self.close()
@@ -247,22 +252,38 @@ class _Connection(asyncio.Protocol):
         self._server.forget(self)
 
     def data_received(self, data: bytes) -> None:
+        reader, waiting = self._reader, self._waiting
+        is_held = waiting or self._unread or self.is_slow or self._paused or self._closing
+        if is_held or reader.begun or len(data) > _SLICE_BYTES:
+            self._receive(data)
+            return
         self.is_reading = True
-        if self._unread or len(data) > _SLICE_BYTES or self._waiting or self.is_slow:
-            self._unread += data
-            while self._unread and not self._is_blocked():
-                piece, self._unread = self._unread[:_SLICE_BYTES], self._unread[_SLICE_BYTES:]
-                self._read(piece)
-        else:
+        data = reader.recall(data, self._hand_over)
+        if data:
             self._read(data)
+        elif waiting:
+            self._write()
+        self.is_reading = False
+        if waiting or reader.begun or self.is_slow or self._closing:
+            self._settle()
+        elif reader.moved:  # As nearly always: all is read and answered.
+            self.deadline, reader.moved = 0.0, False
+
+    def _receive(self, data: bytes) -> None:
+        """Read as far as may be; the rest waits."""
+        self.is_reading = True
+        self._unread += data
+        while self._unread and not self._is_blocked():
+            piece, self._unread = self._unread[:_SLICE_BYTES], self._unread[_SLICE_BYTES:]
+            self._read(piece)
         self.is_reading = False
         self._settle()
 
     def _read(self, piece: bytes) -> None:
         complete = self._reader.complete
-        refused = self._reader.feed(piece)
-        for response in complete:
-            self._hand_over(response)
+        refused = self._reader.feed(piece, self._hand_over)
+        for each in complete:
+            self._hand_over(*each)
         complete.clear()
         if refused is not None and not self.is_slow:
             self._fail(refused, self._server.refusal_delay(self.source))
@@ -358,17 +379,16 @@ class _Connection(asyncio.Protocol):
                 response.streaming.stop()
         self._waiting.clear()
 
-    def _hand_over(self, response: Response) -> None:
-        response.to = self
-        request, response.request = response.request, None  # The answer may wait without it.
+    def _hand_over(
+        self, request: HttpRequest, handler: Handler | Refused, is_head: bool, is_old: bool
+    ) -> None:
+        response = Response(self, is_head, is_old)
         self._waiting.append(response)
-        if response.refused is not None:
-            self._refuse(response, response.refused, self._server.refusal_delay(self.source))
+        if isinstance(handler, Refused):
+            self._refuse(response, handler, self._server.refusal_delay(self.source))
             return
-        assert request is not None
-        assert response.handler is not None
         try:
-            response.handler(request, response)
+            handler(request, response)
         except Exception:
             log.exception("A request to %s failed.", request.path)
             if response.streaming:
@@ -378,8 +398,7 @@ class _Connection(asyncio.Protocol):
 
     def _fail(self, refused: Refused, seconds: float = 0.0) -> None:
         self._reader.end()
-        response = Response(None)
-        response.to = self
+        response = Response(self)
         self._waiting.append(response)
         self._refuse(response, refused, seconds)
 
@@ -424,15 +443,10 @@ class _Connection(asyncio.Protocol):
     def _is_blocked(self) -> bool:
         return self.is_slow or len(self._waiting) >= self._limits.pipelined
 
-    def _settle(self) -> None:
-        """Decide whether to read on, and until when the peer must have done something."""
-        reader = self._reader
-        is_held = self._waiting or self._paused or self.is_slow or self._closing
-        if is_held or reader.begun or not reader.moved:
-            self._weigh()
-        else:  # As nearly always: all is read and answered.
-            self._rest(self._limits.idle_seconds)
-        reader.moved = False
+    def rest(self) -> None:
+        """It owes us a request, or the rest of one; or it is to close."""
+        is_due = self._reader.begun or self._closing
+        self._rest(self._limits.request_seconds if is_due else self._limits.idle_seconds)
 
     def _rest(self, seconds: float) -> None:
         """It owes us something, and may have to make room for another."""
@@ -441,7 +455,8 @@ class _Connection(asyncio.Protocol):
             group.resting[self] = None
             group.resting.move_to_end(self)
 
-    def _weigh(self) -> None:
+    def _settle(self) -> None:
+        """Decide whether to read on, and until when the peer must have done something."""
         reader = self._reader
         if self._is_blocked():
             if not self._paused and not self._transport.is_closing():
@@ -449,13 +464,12 @@ class _Connection(asyncio.Protocol):
                 self._transport.pause_reading()
         elif self._paused:
             self._server.loop.call_soon(self._read_on)
-        if self.is_slow:
-            return
-        if self._waiting and (self._paused or not reader.begun):
+        owes_nothing = self._waiting and (self._paused or not reader.begun)
+        if owes_nothing and not self.is_slow:
             self.deadline = inf
-        elif reader.moved or self.deadline in (0.0, inf):
-            is_due = reader.begun or self._closing
-            self._rest(self._limits.request_seconds if is_due else self._limits.idle_seconds)
+        elif not self.is_slow and (reader.moved or self.deadline in (0.0, inf)):
+            self.rest()
+        reader.moved = False
 
     def _read_on(self) -> None:
         if self._paused and not self._is_blocked() and not self._transport.is_closing():
