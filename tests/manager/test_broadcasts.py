@@ -66,8 +66,8 @@ def to_each(decisions):
     for player_id in decisions.league.roster.players:
         yield (
             player_id,
-            broadcasts.announcement(matches, player_id),
-            broadcasts.standings(table, player_id),
+            matches.message(player_id),
+            table.message(player_id),
             broadcasts.league_completed(final, player_id),
         )
 
@@ -77,7 +77,7 @@ def test_an_announcement_has_all_its_fields():
     decisions = Decisions(5).start()
     broadcasts = broadcasts_of(decisions)
 
-    message = broadcasts.announcement(broadcasts.match_rows(), "P01")
+    message = broadcasts.match_rows().message("P01")
 
     assert read(message) == RoundAnnouncement(
         **ENVELOPE,
@@ -100,7 +100,7 @@ def test_a_player_sees_the_commitment_of_its_own_match_alone(player_id, sealed):
     decisions = Decisions(5).start()
     broadcasts = broadcasts_of(decisions)
 
-    message = read(broadcasts.announcement(broadcasts.match_rows(), player_id))
+    message = read(broadcasts.match_rows().message(player_id))
 
     seen = {m.match_id: m.draw_commitment for m in message.matches if m.draw_commitment}
     assert seen == {name: decisions.league.matches[name].commitment for name in sealed}
@@ -184,7 +184,7 @@ def test_the_table_has_all_its_fields():
     decisions.play("R1M1", forfeits=["P01"])
     broadcasts = broadcasts_of(decisions)
 
-    message = broadcasts.standings(broadcasts.table_rows(), "P01")
+    message = broadcasts.table_rows().message("P01")
 
     assert read(message) == LeagueStandingsUpdate(
         **ENVELOPE,
@@ -309,6 +309,54 @@ def test_the_first_three_and_the_nearest_rows_stay_and_as_many_as_fit():
         assert own <= 3 or shown[0] <= own <= shown[-1]
         if shown[0] > 4 and shown[-1] < 500:
             assert abs(above - below) <= 1
+
+
+@rule("R-TABLE-10")
+def test_a_short_table_has_the_first_three_the_receivers_own_row_and_its_neighbours():
+    for players in [31, 100, 499]:
+        decisions = played(players, LONG_NAMES["foxes"])
+        rows = broadcasts_of(decisions).table_rows(is_short=True)
+        told = {each: rows.message(each) for each in decisions.league.roster.players}
+
+        for place, row in enumerate(decisions.league.table.rows()):
+            message = read(told[row.player_id])
+            shown = [each.player_id for each in message.standings]
+            near = decisions.league.table.rows()[max(0, place - 1) : place + 2]
+            assert {each.player_id for each in near} <= set(shown)
+            assert [each.rank for each in message.standings[:3]] == [1, 2, 3]
+            assert (message.total, message.truncated, len(shown) <= 13) == (players, True, True)
+            assert len(shown) == len(set(shown))
+        assert len({id(message) for message in told.values()}) == (players - 1) // 8 + 1
+
+
+@rule("R-TABLE-10", "R-LEAGUE-25")
+def test_a_short_announcement_has_the_receivers_match_with_its_commitment_and_both_names():
+    decisions = Decisions(99).start()
+    rows = broadcasts_of(decisions).match_rows(is_short=True)
+    told = {each: rows.message(each) for each in decisions.league.roster.players}
+
+    for player_id, message in told.items():
+        matches = {m.match_id: m for m in read(message).matches}
+        assert len(matches) <= 10
+        assert (message.total, message.truncated, len(message.byes)) == (49, True, 1)
+        record = decisions.league.matches.last_of(player_id)
+        if player_id not in message.byes:
+            (own,) = [m for m in matches.values() if player_id in (m.player_A_id, m.player_B_id)]
+            names = (own.player_A_name, own.player_B_name)
+            members = decisions.league.roster.players
+            assert names == tuple(
+                members[each].display_name for each in (own.player_A_id, own.player_B_id)
+            )
+            assert own.draw_commitment == record[-1].commitment
+    assert len({id(message) for message in told.values()}) == 7
+
+
+@rule("R-TABLE-06")
+def test_all_who_get_the_same_rows_get_the_same_message():
+    told = list(to_each(played(10)))
+
+    assert len({id(table) for _, _, table, _ in told}) == 1
+    assert len({id(announcement) for _, announcement, _, _ in told}) == 5  # One for each match.
 
 
 @rule("R-TABLE-06")

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from agentleague.player.memory import History, Memory, PlayerLimits
+from agentleague.protocol.fast_path import Pairing
 from agentleague.protocol.messages import (
     ChooseParityCall,
     Draw,
@@ -15,6 +16,7 @@ from agentleague.protocol.messages import (
     LeagueStandingsUpdate,
     MoveContext,
     PlayerRecord,
+    RoundMatch,
     StandingRow,
 )
 from agentleague.roles.effects import Turn
@@ -243,6 +245,16 @@ def test_an_opponent_is_known_by_name_once_a_table_has_told_it():
     assert (before.opponent_name, after.opponent_name) == ("", "Bob")
     assert [match["opponent_name"] for match in memory.history] == ["", "Bob"]
     assert [match["opponent_name"] for match in memory.records()] == ["Bob", "Bob"]
+
+
+def test_the_announcement_of_a_match_in_a_large_league_tells_the_names():
+    memory = Memory("seed")
+
+    memory.paired(RoundMatch("R1M1", "even_odd", "P01", "P02"))
+    small = memory.name("P02")
+    memory.paired(Pairing("R1M1", "P01", "P02", player_A_name="Ann", player_B_name="Bob"))
+
+    assert (small, memory.name("P01"), memory.name("P02")) == ("", "Ann", "Bob")
 
 
 def test_a_player_that_registers_again_recalls_nothing_twice():

@@ -265,9 +265,9 @@ def tables_go_back(monkeypatch):
     """Every third table is the first one."""
     rows, shown = Broadcasts.table_rows, {}
 
-    def table_rows(broadcasts, room=0):
+    def table_rows(broadcasts, is_short=False, room=0):
         tables = shown.setdefault(broadcasts, [])
-        tables.append(rows(broadcasts, room=room))
+        tables.append(rows(broadcasts, is_short, room=room))
         return tables[-1 if len(tables) % 3 else 0]
 
     monkeypatch.setattr(Broadcasts, "table_rows", table_rows)

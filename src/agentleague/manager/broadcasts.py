@@ -1,25 +1,30 @@
 """The messages that the manager sends to many: announcements, the table, ends of rounds and league.
 
 A message is at most 10 KB (document 004 section 14.1). If not all rows fit, the receiver's own row
-and those nearest to it are sent, of a table also the first three, and the message says so.
+and those nearest to it are sent, of a table also the first three, and the message says so. In a
+large league agents of ours get few rows, and ask when they want to know more: those whose rows
+stand together get the same message, which is written once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.standings import champion_moves
 from agentleague.manager.step import SENDER, Step
 from agentleague.manager.tokens import Credentials
 from agentleague.protocol import messages
+from agentleague.protocol.fast_path import Pairing
 from agentleague.protocol.tokens import match_token
 
 encode = msgspec.json.Encoder().encode
 CHAMPIONS_TOLD = 10  # of those who share rank 1
 ROWS_BYTES = 9_400  # of the 10,240 that an agent reads; the rest is the envelope
+SMALL_PLAYERS = 30  # at most, in a league whose agents all get all rows
+BLOCK_ROWS = 8  # of a large league, for whose agents of ours there is one message
 
 
 class Broadcasts:
@@ -29,21 +34,48 @@ class Broadcasts:
         self._step, self._credentials = step, credentials
         self._league = step.league
 
-    def announcement(self, rows: "Rows", player_id: str) -> messages.RoundAnnouncement:
-        """The matches of a round, for a player: with the commitment of its own match."""
-        round_id, matches = self._league.round_id, _fitted("matches", rows, player_id)
-        return self._announcement(round_id, byes=self._league.byes[round_id], **matches)
+    def announcements(self) -> Iterator[tuple[str, messages.Message]]:
+        """The matches of the running round, for each player."""
+        return self._to_each_player(self.match_rows)
 
-    def match_rows(self) -> "Rows":
-        """The matches of the running round, one row each."""
-        league = self._league
+    def tables(self) -> Iterator[tuple[str, messages.Message]]:
+        """The table, for each player."""
+        return self._to_each_player(self.table_rows)
+
+    def _to_each_player(
+        self, rows_of: Callable[[bool], "Rows"]
+    ) -> Iterator[tuple[str, messages.Message]]:
+        """For all but those whom the organiser removed; only rows that somebody gets are made."""
+        roster = self._league.roster
+        is_large, dialects = len(roster.players) > SMALL_PLAYERS, roster.dialects
+        few = {
+            each: is_large and member.proofs and each not in dialects
+            for each, member in roster.players.items()
+            if each not in roster.removed
+        }
+        rows = {is_short: rows_of(is_short) for is_short in {*few.values()}}
+        return ((each, rows[is_short].message(each)) for each, is_short in few.items())
+
+    def match_rows(self, is_short: bool = False) -> "Rows":
+        """The matches of the running round; a player gets the commitment of its own match."""
+        league, members = self._league, self._league.roster.players
+        round_id, byes = league.round_id, league.byes[league.round_id]
+
+        def write(matches: Any, **more: Any) -> messages.RoundAnnouncement:
+            return self._announcement(round_id, matches=matches, byes=byes, **more)
+
         rows, own, index = [], [], {}
-        for number, record in enumerate(league.matches.of_round(league.round_id)):
-            row = self._match(record)
-            rows.append(encode(row))
-            own.append(encode(_sealed(row, record)))
+        for number, record in enumerate(league.matches.of_round(round_id)):
             index[record.players[0]] = index[record.players[1]] = number
-        return Rows(rows, index, own)
+            if is_short:  # A short table does not say what the others are called.
+                draw = (record.commitment, record.generation or UNSET)
+                names = [members[each].display_name for each in record.players]
+                rows.append(encode(Pairing(record.match_id, *record.players, *draw, *names)))
+            else:
+                row = self._match(record)
+                rows.append(encode(row))
+                own.append(encode(_sealed(row, record)))
+        return Rows(rows, index, write, own=own, is_short=is_short)
 
     def assignment(
         self, referee_id: str, matches: Sequence[messages.RoundMatch]
@@ -93,21 +125,19 @@ class Broadcasts:
             draw=locked.draw,
         )
 
-    def table_rows(self, *, room: int = 0) -> "Rows":
+    def table_rows(self, is_short: bool = False, *, room: int = 0) -> "Rows":
         """The table, one row each, with room for so many bytes beside it."""
-        standings = self._league.table.rows()
+        standings, round_id = self._league.table.rows(), self._league.round_id
         rows = [encode(standing) for standing in standings]
         index = {row.player_id: number for number, row in enumerate(standings)}
-        return Rows(rows, index, room=room)
 
-    def standings(self, rows: "Rows", player_id: str) -> messages.LeagueStandingsUpdate:
-        """The table, for a player."""
-        round_id = self._league.round_id
-        return messages.LeagueStandingsUpdate(
-            **self._envelope(f"conv-round-{round_id}-standings"),
-            round_id=round_id,
-            **_fitted("standings", rows, player_id),
-        )
+        def write(table: Any, **more: Any) -> messages.LeagueStandingsUpdate:
+            envelope = self._envelope(f"conv-round-{round_id}-standings")
+            return messages.LeagueStandingsUpdate(
+                **envelope, round_id=round_id, standings=table, **more
+            )
+
+        return Rows(rows, index, write, head=3, room=room, is_short=is_short)
 
     def round_completed(self, round_id: int, *, is_last: bool) -> messages.RoundCompleted:
         """A round is over; a no contest counts among the technical losses too."""
@@ -154,6 +184,7 @@ class Broadcasts:
         """The league is over; a referee is shown its session."""
         league, (rows, winners) = self._league, table
         member, is_referee = league.roster.member(agent_id), agent_id not in league.roster.players
+        final_standings, more = rows.fit(agent_id)
         return messages.LeagueCompleted(
             **self._envelope("conv-league-complete"),
             total_rounds=league.total_rounds,
@@ -161,7 +192,8 @@ class Broadcasts:
             **winners,
             aborted=True if league.aborted else UNSET,
             session=self._credentials.session(member) if is_referee else UNSET,
-            **_fitted("final_standings", rows, agent_id),
+            final_standings=final_standings,
+            **more,
         )
 
     def _announcement(self, round_id: int, **more: Any) -> messages.RoundAnnouncement:
@@ -212,43 +244,62 @@ def _sealed(row: messages.RoundMatch, record: MatchRecord) -> messages.RoundMatc
 
 
 class Rows:
-    """Rows of a message, encoded once for all its receivers; `own` are those that differ for it."""
+    """Rows of a message, each encoded once, and one message for all who get the same of them.
 
-    def __init__(
+    `own` are those that differ for their own agents; the first few (`head`) everybody gets. Where
+    it is short, an agent gets the rows of its block and one more on each side; otherwise as many as
+    fit around its own.
+    """
+
+    def __init__(  # noqa: PLR0913 - the rows, who gets which of them, and what is made of these.
         self,
         rows: Sequence[bytes],
         index: Mapping[str, int],
-        own: Sequence[bytes] | None = None,
+        write: Callable[..., messages.Message],
         *,
+        own: Sequence[bytes] = (),
+        head: int = 0,
         room: int = 0,
+        is_short: bool = False,
     ) -> None:
-        self.rows, self._index, self._own = rows, index, own
-        self._head = 0 if own else 3  # Everybody sees the first three ranks of a table.
+        self._rows, self._index, self._own, self._head = rows, index, own, head
+        self._write, self._is_short = write, is_short
+        self._messages: dict[_Window, messages.Message] = {}
         longest = max(map(len, own or rows), default=0) + 1
         bytes_max = ROWS_BYTES - room
         fits = sum(map(len, rows)) + len(rows) + longest <= bytes_max
-        self._window = len(rows) if fits else bytes_max // longest
-        self._whole = b"" if own or not fits else b"[" + b",".join(rows) + b"]"  # The same for all.
+        self._fitting = len(rows) if fits else bytes_max // longest
 
-    def fit(self, agent_id: str) -> tuple[bytes, bool]:
-        """All rows, or as many as fit around this agent's own; and whether some are missing."""
-        if self._whole:
-            return self._whole, False
+    def message(self, agent_id: str) -> messages.Message:
+        """What an agent gets; it is written for the first of all who get the same."""
+        window = self._window(agent_id)
+        if window not in self._messages:
+            text, more = self._cut(window)
+            self._messages[window] = self._write(text, **more)
+        return self._messages[window]
+
+    def fit(self, agent_id: str) -> tuple[Any, dict[str, Any]]:
+        """An agent's rows, which msgspec copies as they are, and fields that say if some miss."""
+        return self._cut(self._window(agent_id))
+
+    def _window(self, agent_id: str) -> "_Window":
         own, head = self._index.get(agent_id), self._head
-        near = self._window - head
-        low = max(head, min((own or 0) - near // 2, len(self.rows) - near))
-        chosen = [*self.rows[:head], *self.rows[low : low + near]]
-        if own is not None and self._own:
+        if self._is_short:
+            first = (own or 0) // BLOCK_ROWS * BLOCK_ROWS
+            return max(head, first - 1), first + BLOCK_ROWS + 1, None
+        near = self._fitting - head
+        low = max(head, min((own or 0) - near // 2, len(self._rows) - near))
+        return low, low + near, own if self._own else None
+
+    def _cut(self, window: "_Window") -> tuple[Any, dict[str, Any]]:
+        low, high, own = window
+        chosen = [*self._rows[: self._head], *self._rows[low:high]]
+        if own is not None:
             chosen[own - low] = self._own[own]
-        return b"[" + b",".join(chosen) + b"]", len(chosen) < len(self.rows)
+        is_cut = len(chosen) < len(self._rows)
+        more = {"total": len(self._rows), "truncated": True} if is_cut else {}
+        return Raw(b"[" + b",".join(chosen) + b"]"), more
 
 
+_Window = tuple[int, int, int | None]  # from which row to which, and the one that is its own
 FinalTable = tuple[Rows, dict[str, Any]]  # and the fields that name the champions
-
-
-def _fitted(field: str, rows: Rows, agent_id: str) -> dict[str, Any]:
-    """The field with its encoded rows, which msgspec copies as they are."""
-    text, truncated = rows.fit(agent_id)
-    if not truncated:
-        return {field: msgspec.Raw(text)}
-    return {field: msgspec.Raw(text), "total": len(rows.rows), "truncated": True}

@@ -177,14 +177,13 @@ class Rounds:
         self._tell_round()
 
     def _tell_round(self) -> None:
-        rows, players = self._broadcasts.match_rows(), self._taking_part()
+        players = self._taking_part()
         self._announced_at = self._step.now
         self._unanswered = set(players) - self._absent
         round_id = self._league.round_id
         until = self._step.now + self._settings.reply_seconds
         self._step.wake(keys.AnnouncementAnswersDue(round_id), until)
-        for player_id in players:
-            message = self._broadcasts.announcement(rows, player_id)
+        for player_id, message in self._broadcasts.announcements():
             self._step.tell(player_id, message, keys.RoundAnnounced(round_id))
         if not self._unanswered:
             self._step.wake(keys.RoundStartDue(), self._step.now)
@@ -317,9 +316,8 @@ class Rounds:
     def tell_table(self) -> None:
         """Show all players the table."""
         self._table_at, self._new_results = self._step.now, 0
-        rows = self._broadcasts.table_rows()
-        for player_id in self._taking_part():
-            self._step.tell(player_id, self._broadcasts.standings(rows, player_id))
+        for player_id, message in self._broadcasts.tables():
+            self._step.tell(player_id, message)
 
     # It ends
 

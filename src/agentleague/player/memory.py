@@ -15,12 +15,13 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from agentleague.games.even_odd import PARITIES
-from agentleague.protocol.fast_path import read_rows
+from agentleague.protocol.fast_path import Pairing, read_rows
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameMoveCall,
     GameOver,
     LeagueStandingsUpdate,
+    RoundMatch,
     StandingRow,
 )
 from agentleague.roles.agent import AgentLimits
@@ -257,8 +258,14 @@ class Memory:
         self.standings = TableRows(message.standings)
         self._has_new_names = True
 
+    def paired(self, match: RoundMatch | Pairing) -> None:
+        """Its next match was announced; in a large league that tells the names, too."""
+        if match.player_A_name and match.player_B_name:
+            self._names[match.player_A_id] = match.player_A_name
+            self._names[match.player_B_id] = match.player_B_name
+
     def name(self, player_id: str | None) -> str:
-        """The display name of a player; empty until a table has told it."""
+        """The display name of a player; empty until the manager has told it."""
         if player_id not in self._names and self._has_new_names:
             self._has_new_names = False
             self._names |= {row.player_id: row.display_name for row in self.standings.rows}

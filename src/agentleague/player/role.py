@@ -292,6 +292,7 @@ class Player(agent.Agent):
             self.news.append(loss)
         for each in message.matches:
             if me in (each.player_A_id, each.player_B_id):
+                self.memory.paired(each)
                 self._foreign_referees.announced = each.match_id
                 self._referee_endpoint = getattr(each, "referee_endpoint", "")
         if message.round_id != self._round_id:  # A match that changes hands is announced again.

@@ -33,6 +33,7 @@ from agentleague.protocol.messages import (
     RoundAnnouncement,
     StandingRow,
     StartMatch,
+    Text,
 )
 
 _rows = msgspec.json.Decoder(list[StandingRow])
@@ -46,6 +47,8 @@ class Pairing(Part):
     player_B_id: Id = ""
     draw_commitment: Id | UnsetType = UNSET
     draw_generation: Int | UnsetType = UNSET
+    player_A_name: Text | UnsetType = UNSET
+    player_B_name: Text | UnsetType = UNSET
 
 
 class PartialAnnouncement(RoundAnnouncement, tag="ROUND_ANNOUNCEMENT"):

@@ -109,6 +109,8 @@ NOTES: dict[str, Note] = {
     "game_type": Note("The game.", "even_odd"),
     "player_A_id": Note("Who sits at A.", "P01"),
     "player_B_id": Note("Who sits at B.", "P02"),
+    "player_A_name": Note("What A is called, where the table does not say it.", "Agent Alpha"),
+    "player_B_name": Note("What B is called, where the table does not say it.", "Agent Beta"),
     "draw_commitment": Note("SHA-256 that seals the seed of the match's draws.", _HASH),
     "draw_generation": Note(
         "Higher where the manager lost rows and draws the match anew; absent before.", 217500000

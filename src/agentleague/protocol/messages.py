@@ -224,6 +224,8 @@ class RoundMatch(Part):
     seats: list[Seated] | UnsetType = UNSET
     locks: Int | UnsetType = UNSET
     decided: bool | UnsetType = UNSET
+    player_A_name: Text | UnsetType = UNSET
+    player_B_name: Text | UnsetType = UNSET
 
 
 class RoundAnnouncement(Message, tag="ROUND_ANNOUNCEMENT"):
