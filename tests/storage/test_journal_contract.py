@@ -3,13 +3,14 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
 from typing import ClassVar
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentleague.errors import Claimed, Damaged, StorageError
@@ -218,6 +219,15 @@ def test_two_rows_hash_alike_only_if_they_are_alike(one: chain.Fields, two: chai
 def test_a_boundary_moved_between_two_fields_changes_the_hash() -> None:
     assert chain.link(b"", ("ab", 1, "", "", 1, b"")) != chain.link(b"", ("a", 1, "b", "", 1, b""))
     assert chain.link(b"", ("a", 11, "", "", 1, b"")) != chain.link(b"", ("a", 1, "1", "", 1, b""))
+
+
+@given(st.floats(-1e9, 4e9))
+@example(1_700_000_000.9999996)
+@example(-0.0000004)
+def test_a_row_is_dated_in_utc_with_milliseconds(unix_seconds: float) -> None:
+    time = datetime.fromtimestamp(unix_seconds, UTC).replace(tzinfo=None)
+
+    assert chain.moment(unix_seconds) == time.isoformat(timespec="milliseconds") + "Z"
 
 
 def test_a_gap_is_found_even_if_the_hashes_were_made_to_fit() -> None:

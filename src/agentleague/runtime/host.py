@@ -45,13 +45,13 @@ class RowHashes:
         self._first = 1  # the oldest row at hand
         self._hashes = bytearray()  # of row n at (n - first) * 32
 
-    def add(self, row_hash: bytes) -> None:
-        """The hash of the next row; now and then the older half is forgotten."""
-        self._hashes += row_hash
+    def add(self, rows: Iterable[ports.Head | ports.Row]) -> None:
+        """The hashes of the next rows; now and then those of older ones are forgotten."""
+        self._hashes += b"".join([row.hash for row in rows])
         if len(self._hashes) > self._limit * _SIZE:
-            half = self._limit // 2
-            del self._hashes[: half * _SIZE]
-            self._first += half
+            older = len(self._hashes) // _SIZE - self._limit // 2
+            del self._hashes[: older * _SIZE]
+            self._first += older
 
     def of(self, seq: int) -> bytes:
         """The hash of a row."""
@@ -133,8 +133,7 @@ class Host:
         while some := list(islice(left, self._limits.replayed)):
             for event in [read(row.kind, row.version, row.body) for row in some]:
                 self.role.apply(event)
-            for row in some:
-                self._hashes.add(row.hash)
+            self._hashes.add(some)
             self._decided = self._committed = some[-1].seq
 
     @property
@@ -174,7 +173,7 @@ class Host:
                 self._RELEASE[type(effect)](self, effect)
         else:
             waiting = self._decided
-            self._waiting.extend((waiting, now, effect) for effect in wanted)
+            self._waiting += [(waiting, now, each) for each in wanted if type(each) is not Record]
         if self.on_step:
             self.on_step()
 
@@ -182,8 +181,7 @@ class Host:
         if isinstance(heads, StorageError):
             self._stop(heads)
             return
-        for head in heads:
-            self._hashes.add(head.hash)
+        self._hashes.add(heads)
         self._committed = heads[-1].seq
         now = self._clock.now()
         while self._waiting and self._waiting[0][0] <= self._committed:

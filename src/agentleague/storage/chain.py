@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
+from math import modf
 from struct import Struct
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from agentleague.roles.ports import Head, Row
 Fields = tuple[str, int, str, str, int, bytes]  # a row without its hash
 
 _size = Struct(">Q").pack
+_encode = msgspec.json.Encoder().encode
 
 
 class Entry(NamedTuple):
@@ -35,16 +37,24 @@ class Entry(NamedTuple):
 
 def entry(event: Event) -> Entry:
     """What is stored of an event."""
-    cls = type(event)
-    return Entry(
-        str(cls.__struct_config__.tag), getattr(cls, "VERSION", 1), msgspec.json.encode(event)
-    )
+    return Entry(*_kind(type(event)), _encode(event))
+
+
+@lru_cache(maxsize=256)
+def _kind(cls: type[Event]) -> tuple[str, int]:
+    return str(cls.__struct_config__.tag), getattr(cls, "VERSION", 1)
 
 
 def moment(unix_seconds: float) -> str:
     """A row's `at`: UTC with milliseconds."""
-    time = datetime.fromtimestamp(unix_seconds, UTC).replace(tzinfo=None)
-    return time.isoformat(timespec="milliseconds") + "Z"
+    part, whole = modf(unix_seconds)
+    second, microseconds = divmod(int(whole) * 1_000_000 + round(part * 1e6), 1_000_000)
+    return f"{_second(second)}.{microseconds // 1000:03}Z"
+
+
+@lru_cache(maxsize=16)
+def _second(unix_seconds: int) -> str:
+    return datetime.fromtimestamp(unix_seconds, UTC).replace(tzinfo=None).isoformat()
 
 
 def start(league_id: str) -> Head:

@@ -20,14 +20,14 @@ import logging
 import os
 import shlex
 import sqlite3
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import chain as chained
 from pathlib import Path
-from threading import Condition, Thread
+from queue import Empty, SimpleQueue
 from threading import Event as Signal
+from threading import Lock, Thread
 from typing import Literal, NamedTuple
 
 from agentleague.errors import Claimed, Lost, StorageError, StorageFull
@@ -69,8 +69,11 @@ _log = logging.getLogger(__name__)
 class _Append(NamedTuple):
     league_id: str
     at: float
-    entries: list[chain.Entry]
+    entries: Sequence[chain.Entry]
     done: Done
+
+
+_LAST = _Append("", 0.0, (), lambda answer: None)  # Nothing comes behind it.
 
 
 class SqliteJournal(SqliteReader):
@@ -92,7 +95,6 @@ class SqliteJournal(SqliteReader):
         super().__init__(directory, limits)
         self.pages_max = pages_max
         self.commits = 0
-        self.waiting = 0  # events not yet committed
         self.state: Literal["ok", "full", "failed"] = "ok"
         self.lost: Lost | None = None
         self._proved: Lost | None = None  # what ended it
@@ -109,10 +111,18 @@ class SqliteJournal(SqliteReader):
         self._thread = Thread(target=self._write, name="journal", daemon=True)
         self._heads: dict[str, Head] = {}  # where the next batch goes on
         self._last: dict[str, int] = {}  # the last row of each claimed league, queued ones counted
-        self._queue: deque[_Append] = deque()  # all that is not committed, in order
-        self._changed = Condition()
-        self._closing = False
+        self._queue: SimpleQueue[_Append] = SimpleQueue()
+        self._batch: list[_Append] = []  # taken from the queue, and not committed yet
+        self._next: _Append | None = None  # taken too, but the batch had no room for it
+        self._queued = self._settled = 0  # events so far; and those committed or given up
+        self._queueing = Lock()  # held while the end is set: nothing is queued after it
+        self._closing = Signal()
         self._end: StorageError | None = None  # why everything is refused
+
+    @property
+    def waiting(self) -> int:
+        """How many events are not committed yet."""
+        return self._queued - self._settled
 
     def claim(self, league_id: str, *, accept_loss: bool = False) -> Head:
         """Become the one who appends to this league.
@@ -145,7 +155,7 @@ class SqliteJournal(SqliteReader):
     def end(self, lost: Lost) -> Lost:
         """Write no more: somebody proves that rows are gone. The next claim finds the same."""
         self._proved = Lost(f"{lost}; {_instead(self._directory)}", **lost.context)
-        with self._changed:
+        with self._queueing:
             self._end = self._end or self._proved
         return self._proved
 
@@ -168,14 +178,13 @@ class SqliteJournal(SqliteReader):
 
         A refusal reaches `done` before this returns; all else by way of the event loop.
         """
-        with self._changed:
+        with self._queueing:
             refusal = self._refusal(league_id, after, len(events))
             if refusal is None:
-                entries = [chain.entry(event) for event in events]
-                self._queue.append(_Append(league_id, self._wall(), entries, done))
-                self.waiting += len(entries)
-                self._last[league_id] += len(entries)
-                self._changed.notify()
+                self._queued += len(events)
+                self._last[league_id] += len(events)
+                entries = [*map(chain.entry, events)]
+                self._queue.put(_Append(league_id, self._wall(), entries, done))
         if refusal is not None:
             done(refusal)
 
@@ -185,10 +194,10 @@ class SqliteJournal(SqliteReader):
         The last answers are handed to `deliver` before this returns. On a full disk what waits is
         given up.
         """
-        with self._changed:
+        with self._queueing:
             self._end = self._end or StorageError("the journal is closed")
-            self._closing = True
-            self._changed.notify()
+        self._closing.set()
+        self._queue.put(_LAST)
         if self._connection is not None and self._lock is not None:
             self._thread.join()
             self._connection.close()
@@ -244,32 +253,31 @@ class SqliteJournal(SqliteReader):
                 level = "FULL" if self._limits.syncs else "OFF"
                 connection.execute(f"PRAGMA synchronous = {level}")
                 self._until_there_is_room(lambda: self._take_over(connection))
-                while self._wait():
-                    batch = self._take()
-                    if batch:
-                        self._commit(connection, batch)
-                    self._sync_head(is_idle=not batch)
+                while self._next is not _LAST:
+                    self._take()
+                    is_idle = not self._batch
+                    if not is_idle:
+                        self._commit(connection, self._batch)
+                    self._sync_head(is_idle=is_idle)
         except Exception as error:  # Whatever it was, those who wait must be told.
             self._fail(error)
 
-    def _wait(self) -> bool:
-        """Wait for something to do: to write, or to sync the head file; False at the end."""
-        assert self._head_file is not None
-        seconds = None if self._head_file.is_synced else self._limits.sync_seconds
-        with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._closing, seconds)
-            return bool(self._queue) or not self._closing
+    def _take(self) -> None:
+        """Wait for something to write, or until the head file is to be synced; take all there is.
 
-    def _take(self) -> list[_Append]:
-        with self._changed:
-            batch: list[_Append] = []
-            size = 0
-            for append in self._queue:
-                size += len(append.entries)
-                if batch and size > self._limits.batch:
-                    break
-                batch.append(append)
-            return batch
+        What the batch has no room for is the next, at last the end.
+        """
+        assert self._head_file is not None
+        seconds, size = None if self._head_file.is_synced else self._limits.sync_seconds, 0
+        with suppress(Empty):
+            self._next = self._next or self._queue.get(timeout=seconds)
+            while self._next is not _LAST:
+                size += len(self._next.entries)
+                if self._batch and size > self._limits.batch:
+                    return
+                self._batch.append(self._next)
+                self._next = None
+                self._next = self._queue.get_nowait()
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Append]) -> None:
         rows: list[Row] = []
@@ -284,10 +292,8 @@ class SqliteJournal(SqliteReader):
             answers.append((append.done, heads))
 
         self._until_there_is_room(lambda: self._insert(connection, rows))
-        with self._changed:
-            for _ in batch:
-                self._queue.popleft()
-            self.waiting -= len(rows)
+        batch.clear()
+        self._settled += len(rows)
         self.commits += 1
         self._write_heads({row.league_id for row in rows})
         self._deliver(partial(_answer, answers))
@@ -374,21 +380,21 @@ class SqliteJournal(SqliteReader):
         if self.state == "ok":
             self.state = "full"
             _log.error("no room for the journal in %s; free some to go on", self._directory)
-        with self._changed:
-            if self._changed.wait_for(lambda: self._closing, self._limits.retry_seconds):
-                raise StorageFull(f"closed while there was no room in {self._directory}")
+        if self._closing.wait(self._limits.retry_seconds):
+            raise StorageFull(f"closed while there was no room in {self._directory}")
 
     def _fail(self, error: Exception) -> None:
         _log.error("the journal in %s cannot go on: %s", self._directory, error)
         if not isinstance(error, StorageError):
             error = StorageError(f"cannot write the journal in {self._directory}: {error}")
-        with self._changed:
+        with self._queueing:
             self.state = "failed"
             self._end = error
-            answers = [(append.done, error) for append in self._queue]
-            self._queue.clear()
-            self.waiting = 0
-        self._deliver(partial(_answer, answers))
+            left = [*self._batch, *([self._next] if self._next else [])]
+            while not self._queue.empty():
+                left.append(self._queue.get())
+            self._settled = self._queued
+        self._deliver(partial(_answer, [(append.done, error) for append in left]))
 
 
 @lru_cache(maxsize=ROWS_AT_ONCE)
