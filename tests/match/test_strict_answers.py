@@ -130,6 +130,6 @@ def test_who_answers_in_the_name_of_another_is_noted(changes, note):
     notes = Transcript(["P01", "P02"])
     line = notes.begin(0, "CHOOSE_PARITY_CALL", 1, 0.0)
 
-    notes.identify(line, read(MOVE, changes))
+    notes.hear(line, 0.0, read(MOVE, changes))
 
     assert line.note == note

@@ -87,14 +87,14 @@ def game_over_before_the_lock(monkeypatch):
     """The players are told what the referee thinks before the league holds it."""
     moved = Match._moved
 
-    def hasty(match, now):
+    def hasty(match, made, now):
         players = match._progress._players
         guess = LockedResult(players[0], {}, GameResult("WIN", players[0]))
         match._result = LockResponse(match.match_id, 0, result=guess)
         match._tell(now)
         match.phase, match._result = Phase.PLAYING, None
         match._open = {key: None for key in match._open if type(key) is not GameOverCall}
-        moved(match, now)
+        moved(match, made, now)
 
     monkeypatch.setattr(Match, "_moved", hasty)
 

@@ -60,6 +60,8 @@ def forfeits(
     seats: Sequence[Seated], failures: Mapping[int, errors.LeagueError | None], notes: Transcript
 ) -> list[tuple[str, str]]:
     """Who failed, and why; if neither could be reached, that may be the referee's fault."""
+    if not failures:
+        return []
     if len(failures) == len(seats) and all(
         notes.is_unreached(seat) and not at.suspended for seat, at in enumerate(seats)
     ):

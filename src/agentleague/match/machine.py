@@ -37,7 +37,7 @@ from agentleague.match.answer_checks import (
 )
 from agentleague.match.game_progress import GameProgress
 from agentleague.match.messages import Conditions, MatchMessages, addresses
-from agentleague.match.question import Act, Ask, Complain, Failure, Question, Success, Terms
+from agentleague.match.question import Act, Ask, Complain, Failure, Question, Terms
 from agentleague.match.transcript import Transcript
 from agentleague.protocol.messages import (
     AwaitedAnswer,
@@ -126,7 +126,6 @@ class Abandon:
 
 # What the players are asked for in a phase.
 ASKED = {JOINING: InvitationCall, PLAYING: MoveCall}
-TIMED = (JOINING, PLAYING, CLOSED)  # phases in which the clock is set, or stopped, by their steps
 NEVER = inf
 
 
@@ -148,7 +147,6 @@ class Match:
         self.closing: MatchResultAck | None = None  # the manager's answer to the report
         self.fault: LeagueError | None = None  # of the answer that was pushed last
         self._match, self._at, self._rules = match, at, at.rules
-        self._seats: Sequence[Seated] = match.seats
         self._messages = MatchMessages(match, at)
         self.players = addresses(match.seats)  # Where and how they are called.
         players = [address.agent_id for address in self.players]
@@ -192,8 +190,7 @@ class Match:
 
     def reseat(self, seats: Sequence[Seated]) -> None:
         """A player has another address: the next attempt goes there."""
-        self._seats = seats
-        self._messages.reseat(seats)
+        self._messages.seats = seats
         self.players = addresses(seats)
 
     def answered(self, answer: Answered, now: float) -> list[Effect]:
@@ -224,7 +221,7 @@ class Match:
             UnexpectedMessage: the match does not wait for it, or not any more.
         """
         is_allowed = self._rules.unsigned_pushes
-        pusher = who_pushed(self._seats, message, caller, is_unsigned_allowed=is_allowed)
+        pusher = who_pushed(self._messages.seats, message, caller, is_unsigned_allowed=is_allowed)
         is_awaited = (self.phase, type(message)) in self.TRANSITIONS
         if not is_awaited or pusher.seat not in self._questions:
             raise UnexpectedMessage(f"{self.match_id} does not wait for this ({STATE[self.phase]})")
@@ -247,7 +244,7 @@ class Match:
         transition = self.TRANSITIONS[before, happened]
         transition.handle(self, what, now)
         assert self.phase is before or self.phase in transition.to, (before, happened, self.phase)
-        if self.phase in TIMED or self._retry_at < self._rings_at:
+        if self._rings_at == NEVER:  # It rang, or was stopped by a sleep.
             self._set_clock()
         return self._effects
 
@@ -270,6 +267,7 @@ class Match:
         self._phase_ends = now + terms.longest
         self._questions = {}
         is_join, is_strict = self.phase is JOINING, self._rules.missing_fields == "refuse"
+        timestamp = self._messages.write(now)
         for seat in seats:
             own = terms if self._is_patient(seat) else msgspec.structs.replace(terms, retries=0)
             self._questions[seat] = question = Question(
@@ -278,15 +276,16 @@ class Match:
                 self._notes,
                 self.match_id,
                 None if is_join else self._progress,
-                self._seats[seat] if is_strict else None,
+                self._messages.seats[seat] if is_strict else None,
                 is_join and self.epoch > 1,
             )
             question.ask(now)
-            self._call_player(seat, question, now)
+            self._call_player(seat, question, timestamp)
+        self._set_clock()
 
     def _is_patient(self, seat: int) -> bool:
         """Whether a player that gives no answer is asked again."""
-        at = self._seats[seat]
+        at = self._messages.seats[seat]
         if at.suspended and not self._notes.silences()[at.player_id][1]:
             return False
         if self._notes.timed_out.get(at.player_id, at.timed_out):
@@ -296,16 +295,16 @@ class Match:
     def _carry_out(self, seat: int, acts: Sequence[Act], now: float) -> None:
         for act in acts:
             if isinstance(act, Ask):
-                self._call_player(seat, self._questions[seat], now)
+                self._call_player(seat, self._questions[seat], self._messages.write(now))
             else:
                 self._complain(seat, act, now)
 
-    def _call_player(self, seat: int, question: Question, now: float) -> None:
+    def _call_player(self, seat: int, question: Question, timestamp: str) -> None:
         until = question.deadline
         if self.phase is JOINING:
-            message = self._messages.invitation(seat, now)
+            message = self._messages.invitation(seat, timestamp)
         else:
-            message = self._messages.move_call(seat, self._progress, now=now, until=until)
+            message = self._messages.move_call(seat, self._progress, timestamp, until)
         key = ASKED[self.phase](self.match_id, seat, self._progress.turn, len(question.lines))
         until = max(until, self._phase_ends)
         self._open[key] = None
@@ -331,14 +330,16 @@ class Match:
         if answer.dialect.endswith(LOST) and not question.was_understood:
             question.lost = answer.dialect[-len(NONE) :]
         acts = question.answered(key.attempt, answer.message, answer.error, now)
-        if acts:
+        if not question.result or acts:
             self._carry_out(key.seat, acts, now)
+            self._set_clock()
         self._when_all_answered(now)
 
     def _complaint_answered(self, answer: Answered, now: float) -> None:
         key: Any = answer.key
         acts = self._questions[key.seat].complaint_answered(answer.message, answer.error, now)
         self._carry_out(key.seat, acts, now)
+        self._set_clock()
         self._when_all_answered(now)
 
     def _answer_pushed(self, push: tuple[Pusher, Message], now: float) -> None:
@@ -351,6 +352,7 @@ class Match:
             return
         acts = question.pushed(message, is_signed=pusher.is_signed, now=now)
         self._carry_out(pusher.seat, acts, now)
+        self._set_clock()
         self._when_all_answered(now)
 
     def _questions_due(self, _: None, now: float) -> None:
@@ -362,14 +364,18 @@ class Match:
         for question in self._questions.values():
             if question.result is None:
                 return
+        moves: dict[int, Any] = {}
         for seat, question in self._questions.items():
+            assert question.result
             if isinstance(question.result, Failure):
                 self._failures[seat] = question.result.error
-            if question.is_timed_out or self._seats[seat].timed_out:
-                self._learn(self._seats[seat], question)
+            else:
+                moves[seat] = question.result.value
+            if question.is_timed_out or self._messages.seats[seat].timed_out:
+                self._learn(self._messages.seats[seat], question)
         self._drop_calls()
         if self.phase is PLAYING:
-            self._moved(now)
+            self._moved(moves, now)
         elif self._failures:
             self._lock(now)
         else:
@@ -383,12 +389,7 @@ class Match:
         elif not is_failed and at.timed_out == asked:
             self._notes.timed_out[at.player_id] = None
 
-    def _moved(self, now: float) -> None:
-        moves = {
-            seat: question.result.value
-            for seat, question in self._questions.items()
-            if isinstance(question.result, Success)
-        }
+    def _moved(self, moves: dict[int, Any], now: float) -> None:
         if self._failures or self._progress.wants_number:
             self._progress.note(moves)
             return self._lock(now)
@@ -397,7 +398,7 @@ class Match:
 
     def _lock(self, now: float) -> None:
         self.phase = LOCKING
-        lost = forfeits(self._seats, self._failures, self._notes)
+        lost = forfeits(self._messages.seats, self._failures, self._notes)
         index = len(self._progress.numbers)
         message = self._messages.lock(index, self._progress.moves, lost, now)
         self._call_manager(LockCall, message, now)
@@ -448,16 +449,19 @@ class Match:
     def _tell(self, now: float) -> None:
         assert self._result
         self.phase, self._tries, self._retry_at, self._open = TELLING, 0, NEVER, {}
+        timestamp = self._messages.write(now)
         for seat in (0, 1):
-            self._call_over(seat, 1, self._messages.game_over(seat, self._result, now), now)
-        self._when_all_told(now)
+            self._call_over(seat, 1, self._messages.game_over(seat, self._result, timestamp), now)
+        if self._failures:
+            self._when_all_told(now)
 
     def _over_answered(self, answer: Answered, now: float) -> None:
         """A player that refuses our GAME_OVER gets one with the documents' fields alone."""
         key: Any = answer.key
         if key.attempt == 1 and isinstance(answer.error, PeerRefused):
             assert self._result
-            plain = self._messages.game_over_plain(key.seat, self._result, now)
+            timestamp = self._messages.write(now)
+            plain = self._messages.game_over_plain(key.seat, self._result, timestamp)
             self._call_over(key.seat, 2, plain, now)
         if self.phase is TELLING:
             self._when_all_told(now)
@@ -495,7 +499,7 @@ class Match:
         if not is_refused(error):
             waits = self._at.limits.retry_seconds
             self._retry_at = now + waits[min(self._tries, len(waits)) - 1]
-            return None
+            return self._set_clock()
         is_told, self._is_ours = self._result is not None, False
         self._result = self._result or result_in_refusal(self.match_id, error)
         if self._result and self._questions and not is_told:  # Invited players wait for the end.
@@ -505,6 +509,9 @@ class Match:
     def _close(self, *_: Any) -> None:
         self.phase = CLOSED
         self._drop_calls()
+        if self._rings_at != NEVER:
+            self._rings_at = NEVER
+            self._effects.append(Drop(Clock(self.match_id)))
 
     def _notice_sleep(self, now: float) -> bool:
         """A timer that rings late says that the machine slept: no player's time ran meanwhile."""
@@ -518,17 +525,12 @@ class Match:
         return True
 
     def _set_clock(self) -> None:
-        """Ring when the next thing is due, if the clock does not ring before; stop at the end."""
-        if self.phase is CLOSED:
-            if self._rings_at != NEVER:
-                self._rings_at = NEVER
-                self._effects.append(Drop(Clock(self.match_id)))
-            return
+        """Ring when the next thing is due, if the clock does not ring before."""
         due = self._retry_at
         for question in self._questions.values():
             if question.due < due and not question.result:
                 due = question.due
-        if due < self._rings_at:
+        if due < self._rings_at and self.phase is not CLOSED:
             self._rings_at = due
             self._effects.append(WakeAt(Clock(self.match_id), due))
 

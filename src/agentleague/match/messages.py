@@ -64,93 +64,56 @@ class Conditions(Struct, frozen=True, dict=True):
         return Terms(message, seconds, retries, *delays, again)
 
     @cached_property
-    def envelope(self) -> dict[str, Any]:
-        """The fields that all messages to players have in common."""
-        return {
-            "sender": f"referee:{self.identity.referee_id}",
-            "league_id": self.league_id,
-            "round_id": self.round_id,
-            "referee_endpoint": self.identity.endpoint,
-        }
+    def sender(self) -> str:
+        """Who sends all messages."""
+        return f"referee:{self.identity.referee_id}"
 
 
 class MatchMessages:
-    """Writes the messages of one match."""
+    """Writes the messages of one match; `timestamp` is what `write` makes of a time."""
 
     def __init__(self, match: messages.RoundMatch, at: Conditions) -> None:
-        self._match, self._at = match, at
-        self._conversation = f"conv-{match.match_id.lower()}"
-        self._write = at.identity.calendar.write
         assert match.seats is not UNSET
-        self.reseat(match.seats)
+        self._match, self._at, self._sender = match, at, at.sender
+        self.seats: Sequence[messages.Seated] = match.seats
+        self._conversation_id = f"conv-{match.match_id.lower()}-{match.epoch:03d}"
+        self.write = at.identity.calendar.write
 
-    def reseat(self, seats: Sequence[messages.Seated]) -> None:
-        """The same players with other addresses or tokens."""
-        self._seats, match = seats, self._match
-        shared = {
-            **self._at.envelope,
-            "conversation_id": f"{self._conversation}-{match.epoch:03d}",
-            "match_id": match.match_id,
-            "epoch": match.epoch,
-        }
-        self._to: list[dict[str, Any]] = [
-            {**shared, "player_id": at.player_id, "auth_token": at.match_token} for at in seats
-        ]
-
-    def invitation(self, seat: int, now: float) -> messages.Message:
+    def invitation(self, seat: int, timestamp: str) -> messages.Message:
         """GAME_INVITATION."""
-        return messages.GameInvitation(
-            **self._to[seat],
-            timestamp=self._write(now),
-            game_type=self._match.game_type,
-            role_in_match=ROLES[seat],
-            opponent_id=self._seats[1 - seat].player_id,
-        )
+        opponent_id = self.seats[1 - seat].player_id
+        message = messages.GameInvitation(self._match.game_type, ROLES[seat], opponent_id)
+        return self._to(seat, message, timestamp)
 
     def move_call(
-        self, seat: int, progress: GameProgress, *, now: float, until: float
+        self, seat: int, progress: GameProgress, timestamp: str, until: float
     ) -> messages.Message:
         """CHOOSE_PARITY_CALL or GAME_MOVE_CALL."""
         game, state = progress.game, progress.state
-        opponent_id, record = self._seats[1 - seat].player_id, self._seats[seat].record
+        opponent_id, record = self.seats[1 - seat].player_id, self.seats[seat].record
         context = messages.MoveContext(opponent_id, self._at.round_id, record)
-        deadline = self._write(until)
+        deadline = self.write(until)
         if game.name == PARITY_GAME:
-            return messages.ChooseParityCall(
-                **self._to[seat],
-                timestamp=self._write(now),
-                game_type=game.name,
-                context=context,
-                deadline=deadline,
-            )
+            choice = messages.ChooseParityCall(game.name, context, deadline)
+            return self._to(seat, choice, timestamp)
         name = game.seats[seat]
         legal = game.legal_moves(state, name)
-        return messages.GameMoveCall(
-            **self._to[seat],
-            timestamp=self._write(now),
-            game_type=game.name,
-            turn=progress.turn,
-            position=game.view(state, name),
-            legal_moves=None if legal is None else list(legal),
-            context=context,
-            deadline=deadline,
-        )
+        listed = None if legal is None else list(legal)
+        view = game.view(state, name)
+        move = messages.GameMoveCall(game.name, progress.turn, view, listed, context, deadline)
+        return self._to(seat, move, timestamp)
 
-    def game_over(self, seat: int, locked: messages.LockResponse, now: float) -> messages.Message:
+    def game_over(
+        self, seat: int, locked: messages.LockResponse, timestamp: str
+    ) -> messages.Message:
         """GAME_OVER."""
         assert locked.result
-        return messages.GameOver(
-            locked.result.game_result,
-            **self._to[seat],
-            timestamp=self._write(now),
-            game_type=self._match.game_type,
-            reason=locked.result.game_result.reason,
-            draw=locked.draw,
-            receipt=locked.receipt,
-        )
+        result, game_type = locked.result.game_result, self._match.game_type
+        over = messages.GameOver(result, game_type, result.reason, locked.draw, locked.receipt)
+        return self._to(seat, over, timestamp)
 
     def game_over_plain(
-        self, seat: int, locked: messages.LockResponse, now: float
+        self, seat: int, locked: messages.LockResponse, timestamp: str
     ) -> messages.Message:
         """GAME_OVER with the fields of the documents alone, and without a null."""
         assert locked.result
@@ -159,7 +122,7 @@ class MatchMessages:
         fields = {**asdict(result), "choices": choices, "no_contest": None, "game_details": None}
         nulls = [name for name, value in fields.items() if value is None]
         plain = replace(result, choices=choices, **dict.fromkeys(nulls, UNSET))
-        message = self.game_over(seat, locked, now)
+        message = self.game_over(seat, locked, timestamp)
         return replace(message, game_result=plain, **dict.fromkeys(EXTRAS, UNSET))
 
     def error(
@@ -179,18 +142,16 @@ class MatchMessages:
             action = "CHOOSE_PARITY_RESPONSE" if is_parity else "GAME_MOVE_RESPONSE"
             context |= _legal(complaint, game, state, seat)
         again = complaint.next_retry_at
-        at = UNSET if again is None else self._write(again)
+        at = UNSET if again is None else self.write(again)
         left = complaint.time_remaining
         seconds = UNSET if left is None else round(left, 3)
         counts = (complaint.retry_count, complaint.max_retries)
-        return messages.GameError(
-            **self._to[seat],
-            timestamp=self._write(now),
+        message = messages.GameError(
             error_code=complaint.error.code,
             error_name=complaint.error.name,
             error_description=complaint.error.name,
             error_message=str(complaint.error)[:500],
-            affected_player=self._seats[seat].player_id,
+            affected_player=self.seats[seat].player_id,
             action_required=action,
             game_state=state_name,
             retryable=complaint.is_retryable,
@@ -201,6 +162,7 @@ class MatchMessages:
             context=context,
             consequence=_consequence(complaint),
         )
+        return self._to(seat, message, self.write(now))
 
     def lock(
         self,
@@ -216,9 +178,9 @@ class MatchMessages:
             index,
             list(moves),
             list(forfeits),
-            sender=self._at.envelope["sender"],
-            timestamp=self._write(now),
-            conversation_id=self._to[0]["conversation_id"],
+            sender=self._sender,
+            timestamp=self.write(now),
+            conversation_id=self._conversation_id,
             auth_token=self._at.identity.token,
         )
 
@@ -244,10 +206,27 @@ class MatchMessages:
             notes.silences(),
             wrong_tokens=notes.wrong_tokens or UNSET,
             timed_out=notes.timed_out or UNSET,
-            sender=at.envelope["sender"],
-            timestamp=self._write(now),
-            conversation_id=f"{self._conversation}-report",
+            sender=self._sender,
+            timestamp=self.write(now),
+            conversation_id=f"conv-{match.match_id.lower()}-report",
             auth_token=at.identity.token,
+        )
+
+    def _to(self, seat: int, message: messages.GameMessage, timestamp: str) -> messages.Message:
+        """The message with what all to this player have in common; a copy is faster than `**`."""
+        seated, match, at = self.seats[seat], self._match, self._at
+        return replace(
+            message,
+            sender=self._sender,
+            timestamp=timestamp,
+            conversation_id=self._conversation_id,
+            auth_token=seated.match_token,
+            league_id=at.league_id,
+            round_id=at.round_id,
+            match_id=match.match_id,
+            player_id=seated.player_id,
+            epoch=match.epoch,
+            referee_endpoint=at.identity.endpoint,
         )
 
 

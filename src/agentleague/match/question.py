@@ -74,7 +74,7 @@ class Terms(Struct, frozen=True, dict=True):
         return (self.retries + 1) * self.seconds + waits
 
 
-class Success(Struct, frozen=True):
+class Success(Struct, frozen=True, gc=False):
     """The player gave a valid answer."""
 
     value: Any
@@ -117,7 +117,7 @@ class Next(Enum):
     ASK_AGAIN = "call again, with the same deadline"
 
 
-class Question(Struct):
+class Question(Struct, gc=False):
     """One question to one player; `due` is when to wake it, `result` how it ended."""
 
     terms: Terms
@@ -160,7 +160,7 @@ class Question(Struct):
             verdict = transcript.LATE if line.verdict == NoAnswer.code else transcript.OK
             return self._judged(line, message, verdict, now)
         if not isinstance(error, NoAnswer | NoConnection):
-            line.hear(now)
+            self._notes.hear(line, now)
         else:
             line.is_touched |= "status" in error.context  # HTTP, if not ours.
             line.is_unreached = error.context.get("kind") == UNREACHABLE and not line.is_touched
@@ -310,8 +310,7 @@ class Question(Struct):
 
     def _judged(self, line: Line, message: messages.Message, verdict: str, now: float) -> list[Act]:
         self.was_understood = True
-        line.hear(now)
-        self._notes.identify(line, message)
+        self._notes.hear(line, now, message)
         if self.result and self.result.is_final:
             return []
         value, is_join = content(message), type(message) is messages.GameJoinAck

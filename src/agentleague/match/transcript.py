@@ -39,7 +39,7 @@ RATE_LIMITED = "rate limited"
 IN_IT_ALREADY = "in it already"
 
 
-class Line(Struct):
+class Line(Struct, gc=False):
     """One attempt and its result."""
 
     began: float
@@ -54,12 +54,6 @@ class Line(Struct):
     is_open: bool = True  # whether its call may still be answered
     is_interrupted: bool = False  # whether this machine slept meanwhile
     note: str = ""
-
-    def hear(self, now: float) -> None:
-        """An answer came."""
-        self.is_touched = True
-        if self.answered_at is None:
-            self.answered_at = now
 
 
 class Transcript:
@@ -77,8 +71,13 @@ class Transcript:
         self._lines.append(line)
         return line
 
-    def identify(self, line: Line, message: Any) -> None:
-        """Note the player that an answer names, or its sender; its identity is the end point."""
+    def hear(self, line: Line, now: float, message: Any = None) -> None:
+        """Note an answer, and whom it names, or its sender; its identity is the end point."""
+        line.is_touched = True
+        if line.answered_at is None:
+            line.answered_at = now
+        if message is None:
+            return
         own, said = self._players[line.seat], getattr(message, "player_id", "")
         if said == own:
             sender = str(message.sender).rpartition(":")[2]

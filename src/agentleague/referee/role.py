@@ -135,14 +135,20 @@ class Referee(Agent):
             return []
         if stimulus.error and isinstance(key, InvitationCall | MoveCall):
             self._say_if_in_vain(match.players[key.seat], stimulus.error)
+        effects = self._run(match, match.answered, stimulus, now)
+        if stimulus.dialect and isinstance(key, PlayerCall):
+            self._note_dialect(match, key.seat, stimulus.dialect)
+        return effects
+
+    def _note_dialect(self, match: Match, seat: int, dialect: str) -> None:
+        if match.is_lost(seat) or not dialect.endswith(LOST):
+            self._dialects[match.players[seat].agent_id] = dialect
+
+    def _lock_answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        """The manager may have given a receipt with its answer."""
         if isinstance(stimulus.message, messages.LockResponse):
             self._keep_newest(stimulus.message.receipt)
-        effects = self._run(match, now, match.answered, stimulus, now)
-        if not stimulus.dialect or not isinstance(key, PlayerCall):
-            return effects
-        if match.is_lost(key.seat) or not stimulus.dialect.endswith(LOST):
-            self._dialects[match.players[key.seat].agent_id] = stimulus.dialect
-        return effects
+        return self._call_answered(stimulus, now)
 
     def _say_if_in_vain(self, player: Address, error: LeagueError) -> None:
         """A player understood no dialect: say so once."""
@@ -172,7 +178,7 @@ class Referee(Agent):
             return []
         if self._is_league_over and match.phase in AT_MANAGER:
             return match.abandon() + self._close(match, now)  # Its manager may be gone for good.
-        return self._run(match, now, match.woken, now)
+        return self._run(match, match.woken, now)
 
     def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
         effects = self.registered(stimulus, now)
@@ -333,7 +339,7 @@ class Referee(Agent):
         except Exception as bug:  # The game is a plug-in.
             return dropped + self._drop(described.match_id, described.epoch, bug, now)
         self.matches[described.match_id] = match
-        return [*dropped, *self._run(match, now, match.start, now)]
+        return [*dropped, *self._run(match, match.start, now)]
 
     def _match(self, described: messages.RoundMatch, where: tuple[str, int] | None) -> Match:
         at = self._conditions.get(described.game_type)
@@ -359,9 +365,10 @@ class Referee(Agent):
         return []
 
     def _run(
-        self, match: Match, now: float, step: Callable[..., list[Effect]], *arguments: Any
+        self, match: Match, step: Callable[..., list[Effect]], *arguments: Any
     ) -> list[Effect]:
-        """One step of a match; a bug in its game ends this match alone."""
+        """One step of a match, at the last argument; a bug in its game ends this match alone."""
+        now = arguments[-1]
         try:
             effects = step(*arguments)
             if self._foreign_manager:
@@ -449,7 +456,7 @@ class Referee(Agent):
         named = message.match_id
         match = self._at(named) if named else self._only_match_for(message, caller)
         pusher = match.admit(message, caller)
-        effects = self._run(match, now, match.pushed, pusher, message, now)
+        effects = self._run(match, match.pushed, pusher, message, now)
         if match.fault:
             return [Reply(asked.reply, match.fault), *effects]
         return [self.reply(asked, messages.PushAck(), now), *effects]
@@ -479,7 +486,7 @@ class Referee(Agent):
         EndpointCheck: _at_foreign_manager(ForeignManager.endpoint_answered),
         PollKey: _at_foreign_manager(ForeignManager.polled),
         **dict.fromkeys((InvitationCall, MoveCall, ErrorCall, GameOverCall), _call_answered),
-        LockCall: _call_answered,
+        LockCall: _lock_answered,
         **dict.fromkeys((ReportCall, OpenQuery), _report_answered),
     }
     TIMERS: ClassVar[dict[type, Handler]] = {

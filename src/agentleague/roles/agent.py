@@ -304,6 +304,8 @@ class Agent(ABC):
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
         """Decide what to do."""
+        if type(stimulus) is Answered:
+            return self.ANSWERS[type(stimulus.key)](self, stimulus, now)
         return self.STIMULI[type(stimulus)](self, stimulus, now)
 
     def answer(
@@ -335,10 +337,6 @@ class Agent(ABC):
             return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
         except errors.LeagueError as error:
             return [Reply(stimulus.reply, error)]
-
-    def answered(self, stimulus: Answered, now: float) -> list[Effect]:
-        """A call came back."""
-        return self.ANSWERS[type(stimulus.key)](self, stimulus, now)
 
     def woken(self, stimulus: Woken, now: float) -> list[Effect]:
         """A timer rang."""
@@ -427,6 +425,5 @@ class Agent(ABC):
     STIMULI: ClassVar[dict[type, Handler]] = {
         Started: started,
         Asked: asked,
-        Answered: answered,
         Woken: woken,
     }
