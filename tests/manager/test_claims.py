@@ -705,3 +705,14 @@ def command(what, **params):
 def problems(events):
     """What `league verify` finds wrong with these rows."""
     return verify(rows_of(events, "league_test"), lambda name: even_odd).difference
+
+
+@rule("R-REG-12")
+def test_who_answers_about_its_claim_is_reachable():
+    league = Leagues()
+    league.claims[ANNS] = "ann's"
+
+    league.comes("Ann", claim="ann's")
+
+    query = LeagueQuery("GET_AGENT", query_params={"agent_id": "P01"})
+    assert league.feed(Asked(query, Caller("10.0.0.7"), 2)).data["agent"]["reachable"] is True

@@ -130,8 +130,8 @@ REFUSED = PeerRefused("no", number=1, code="E003", data={})
 @pytest.mark.parametrize("answer", [None, REFUSED, RateLimited("later")])
 def test_an_agent_that_answers_is_reachable(answer):
     _, seen, ends = tried()
-    assert seen.answered("P01", answer) == ""
-    assert seen.known == {}  # It was not even tried: that says nothing new.
+    assert seen.answered("P01", answer) == ""  # Nobody doubted it.
+    assert seen.known == {"P01": True}
     seen.learnt("P01", ends["P01"], False)
 
     assert "P01 is reachable now" in seen.answered("P01", answer)

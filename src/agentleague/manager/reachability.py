@@ -115,8 +115,9 @@ class Reachability:
         """A message to it was answered or given up; without a connection it is tried again."""
         was_reachable = self.known.get(agent_id)
         if error is None or not isinstance(error, NoAnswer | NoConnection):
-            is_news = was_reachable is False
-            return self.learnt(agent_id, self._endpoint(agent_id), True) if is_news else ""
+            if was_reachable:
+                return ""
+            return self.learnt(agent_id, self._endpoint(agent_id), True)
         is_doubtful = isinstance(error, NoConnection) and agent_id not in self._doubted
         if is_doubtful and was_reachable and not self._is_over:
             self._doubted.add(agent_id)

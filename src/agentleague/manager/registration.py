@@ -79,7 +79,7 @@ class Registration:
         self._league, self._settings = step.league, step.settings
         self._returns: dict[str, tuple[float, int]] = {}  # agent -> when it came back, how often
         self.refusals = Refusals(step)
-        # name, place -> when, so often
+        # name, place -> when, so often; the latest comes last
         self._told_yes: dict[tuple[str, str], tuple[float, int]] = {}
         self._guesses = Guesses(step.limits)
 
@@ -394,11 +394,12 @@ class Registration:
         meta = _meta(asked)
         if asked.caller.token or meta.claim:
             return "ACCEPTED"
-        now, limit = self._step.now, self._step.limits.asked_again_seconds
-        self._told_yes = {key: at for key, at in self._told_yes.items() if now - at[0] < limit}
+        now, told = self._step.now, self._told_yes
+        while told and now - next(iter(told.values()))[0] >= self._step.limits.asked_again_seconds:
+            del told[next(iter(told))]
         key = (meta.display_name, meta.contact_endpoint)
-        times = self._told_yes.get(key, (now, 0))[1]
-        self._told_yes[key] = (now, times + 1)
+        times = told.pop(key, (now, 0))[1]
+        told[key] = (now, times + 1)
         return "REGISTERED" if times and times % 2 == 0 else "ACCEPTED"
 
     def _refuse(self, asked: Asked, error: errors.RegistrationRefused) -> None:

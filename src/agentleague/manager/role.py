@@ -265,6 +265,7 @@ class Manager:
 
     def _proof_answered(self, key: keys.ProofCall, stimulus: Answered) -> None:
         """Somebody at an end point said whether a registration is its own."""
+        self._step.notify(self.reachability.answered(key.agent_id, stimulus.error))
         self._claims.answered(key.agent_id, stimulus)
         self.rounds.start_if_complete()
 
