@@ -14,7 +14,6 @@ from agentleague.bench.league_run import (
     Sampler,
     hits_in,
     measure_league,
-    sampling,
     wait_for_end,
     within,
 )
@@ -145,16 +144,16 @@ def frame(name, line, caller=None):
     return SimpleNamespace(f_code=code, f_lineno=line, f_globals={"__name__": "a"}, f_back=caller)
 
 
-def test_time_is_that_of_the_function_that_runs():
-    sampler = Sampler()
+def test_time_is_that_of_the_function_that_runs(tmp_path):
+    sampler = Sampler(tmp_path, "manager")
 
     sampler.count(0, frame("B.work", 12, frame("main", 11)))
 
     assert sampler.hits == {"a.B.work": 1}
 
 
-def test_a_function_that_only_just_begins_has_used_no_time():
-    sampler = Sampler()
+def test_a_function_that_only_just_begins_has_used_no_time(tmp_path):
+    sampler = Sampler(tmp_path, "manager")
 
     sampler.count(0, frame("B.work", 10, frame("main", 11)))
     sampler.count(0, frame("first", 10))  # Nobody called it.
@@ -168,8 +167,8 @@ def burn(hits):
         pass
 
 
-def test_a_process_that_works_is_interrupted_and_its_function_named():
-    sampler = Sampler()
+def test_a_process_that_works_is_interrupted_and_its_function_named(tmp_path):
+    sampler = Sampler(tmp_path, "manager")
 
     sampler.start()
     burn(sampler.hits)
@@ -179,8 +178,7 @@ def test_a_process_that_works_is_interrupted_and_its_function_named():
 
 
 def test_what_was_seen_lies_in_the_folder_by_role(tmp_path):
-    with sampling(tmp_path, "manager"):
-        pass
+    Sampler(tmp_path, "manager").stop()
     (tmp_path / "referee.hits").write_text(json.dumps({"a.b": 2}))
 
     assert set(hits_in(tmp_path)) == {"manager", "referee"}

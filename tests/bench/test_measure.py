@@ -9,7 +9,6 @@ from agentleague.bench.measure import (
     Bench,
     Machine,
     OtherProcesses,
-    Sample,
     built_with_pgo,
     file_system_of,
     plan_for,
@@ -99,7 +98,6 @@ def test_what_others_took_is_what_the_processors_did_without_our_own_processes(
     stat.write_text("cpu  1000 100 500 9000 700 0 0 0 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
     others = OtherProcesses(stat)
 
-    assert others._seconds() == (16.0, 113.0, 4.0)
     own[2] += 3.0  # of processes that were awaited
     stat.write_text("cpu  1400 100 700 9300 800 0 0 0 0 0\n")
     assert others.share() == pytest.approx((6.0 - 3.0) / 10.0)
@@ -116,8 +114,8 @@ def test_where_no_processor_times_are_told_the_load_before_speaks_of_others(tmp_
 
 
 def bench(others_share):
-    cpus, peaks = (dict.fromkeys(("manager", "referee", "player"), each) for each in (100.0, 40.0))
-    sample = Sample(50, 500.0, 14.0, 5_000.0, 1.0, 2.0, 900.0, cpus, peaks)
+    cpus = {"cpu_us": 300.0, "cpu_us_manager": 100.0}
+    sample = {**dict.fromkeys(bench_text.FIGURES, 1.0), "matches": 50, **cpus}
     return Bench(plan_for(100, 2, 1.0, 2), (0.001,), (sample,), others_share)
 
 

@@ -22,7 +22,7 @@ import tempfile
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -202,14 +202,15 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
         await asyncio.gather(*(workers.start() for workers in players))
         startup_seconds = loop.time() - began
         await asyncio.gather(*(workers.count_from_now() for workers in worker_groups))
-        with sampling(folder, "manager") if plan.is_profiled else nullcontext():
-            stopwatch = Stopwatch("manager", [manager])
-            key = read_secrets(folder).admin_token
-            await with_manager(manager.url, lambda client: client.command("start", {}, key))
-            watched = await wait_for_end(
-                plan, manager, RunningLeague(role, _pids(referees, players))
-            )
-            tallies = [stopwatch.tally([manager])]
+        sampler = Sampler(folder, "manager")
+        if plan.is_profiled:
+            sampler.start()
+        stopwatch, key = Stopwatch("manager", [manager]), read_secrets(folder).admin_token
+        await with_manager(manager.url, lambda client: client.command("start", {}, key))
+        watched = await wait_for_end(plan, manager, RunningLeague(role, _pids(referees, players)))
+        tallies = [stopwatch.tally([manager])]
+        if plan.is_profiled:
+            sampler.stop()
         for workers in worker_groups:
             tallies.append(await asyncio.wait_for(workers.finish(), 2 * REPLY_SECONDS))
     finally:
@@ -338,8 +339,9 @@ def within(times: Sequence[float], percent: int) -> float:
 class Sampler:
     """Counts which function runs each time the process has used a little CPU."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path, role: str) -> None:
         self.hits: Counter[str] = Counter()
+        self._path = folder / f"{role}{HITS_SUFFIX}"
 
     def start(self) -> None:
         """Start counting; call it in the main thread."""
@@ -350,48 +352,27 @@ class Sampler:
         signal.setitimer(signal.ITIMER_PROF, SAMPLE_SECONDS, SAMPLE_SECONDS)
 
     def stop(self) -> None:
-        """Stop counting."""
+        """Stop counting, and write the counts to the folder."""
         signal.setitimer(signal.ITIMER_PROF, 0)
+        self._path.write_text(json.dumps(self.hits), encoding="utf-8")
 
     def count(self, number: int, frame: FrameType | None) -> None:
         """Count the function that runs; the handler of the signal."""
-        if frame is not None:
-            self.hits[name_of(_caller_if_at_start(frame))] += 1
-
-
-def _caller_if_at_start(frame: FrameType) -> FrameType:
-    """The function that used the time: its caller, where it has only just begun."""
-    has_begun = frame.f_lineno != frame.f_code.co_firstlineno
-    return frame if has_begun or frame.f_back is None else frame.f_back
-
-
-def name_of(frame: FrameType) -> str:
-    """The function with its module."""
-    return f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_qualname}"
-
-
-@contextmanager
-def sampling(folder: Path, role: str) -> Iterator[None]:
-    """Count which functions of this process run, and write the counts to the folder."""
-    sampler = Sampler()
-    sampler.start()
-    try:
-        yield
-    finally:
-        _write_hits(sampler, folder, role)
+        if frame is None:
+            return
+        if frame.f_lineno == frame.f_code.co_firstlineno and frame.f_back is not None:
+            frame = frame.f_back  # It has only just begun: its caller used the time.
+        module = frame.f_globals.get("__name__", "?")
+        self.hits[f"{module}.{frame.f_code.co_qualname}"] += 1
 
 
 async def open_sampled(folder: Path, group: AgentGroup, number: int) -> Running:
     """An agent; the first referee of a process also counts which functions run there."""
     agent = await open_timed(folder, group, number)
     if group.role == "referee" and number == group.first:
-        sampler = Sampler()
-
-        def registered(_: Any) -> None:
-            sampler.start()
-            agent.ended.add_done_callback(lambda _: _write_hits(sampler, folder, group.role))
-
-        agent.registered.add_done_callback(registered)
+        sampler = Sampler(folder, group.role)
+        agent.registered.add_done_callback(lambda _: sampler.start())
+        agent.ended.add_done_callback(lambda _: sampler.stop())
     return agent
 
 
@@ -399,8 +380,3 @@ def hits_in(folder: Path) -> dict[str, Hits]:
     """The counts in this folder, by role."""
     paths = sorted(folder.glob(f"*{HITS_SUFFIX}"))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
-
-
-def _write_hits(sampler: Sampler, folder: Path, role: str) -> None:
-    sampler.stop()
-    (folder / f"{role}{HITS_SUFFIX}").write_text(json.dumps(sampler.hits), encoding="utf-8")

@@ -27,42 +27,16 @@ IN_MEMORY = ("tmpfs", "ramfs")  # To sync such a file costs nothing.
 OTHER_FOLDERS = ("/var/tmp", ".")  # where temporary files may lie if the usual folder is in memory
 
 
+# The figures of one league and of the bare pair that ran right after it, by name.
+Sample = Mapping[str, float]
+
+
 class Figure(NamedTuple):
     """A median over the samples, with the least and the most."""
 
     median: float
     least: float
     most: float
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One league, and the bare pair that ran right after it."""
-
-    matches: int
-    matches_per_second: float
-    messages_per_match: float
-    bare_matches_per_second: float
-    match_ms_p50: float
-    match_ms_p99: float
-    journal_bytes_per_match: float
-    cpu_us_per_match: Mapping[str, float]
-    peak_mb: Mapping[str, float]
-
-    @property
-    def messages_per_second(self) -> float:
-        """Requests, by all agents together."""
-        return self.matches_per_second * self.messages_per_match
-
-    @property
-    def cpu_us(self) -> float:
-        """CPU of a match, all processes together."""
-        return sum(self.cpu_us_per_match.values())
-
-    @property
-    def ratio(self) -> float:
-        """League to bare pair."""
-        return self.matches_per_second / self.bare_matches_per_second
 
 
 @dataclass(frozen=True)
@@ -76,12 +50,8 @@ class Bench:
 
     def figure(self, name: str) -> Figure:
         """One figure over the samples."""
-        return _figure([getattr(sample, name) for sample in self.samples])
-
-    def by_role(self, name: str) -> dict[str, Figure]:
-        """One figure of each role over the samples."""
-        tables = [getattr(sample, name) for sample in self.samples]
-        return {role: _figure([table[role] for table in tables]) for role in tables[0]}
+        values = [sample[name] for sample in self.samples]
+        return Figure(statistics.median(values), min(values), max(values))
 
 
 def plan_for(
@@ -117,21 +87,22 @@ def _sample(plan: Plan) -> Sample:
         sum(getattr(tally, name) for tally in league.tallies) // league.messages
         for name in ("bytes_sent", "bytes_answered")
     ]
-    return Sample(
-        league.matches,
-        league.matches / league.seconds,
-        per_match,
-        exchange(league.messages, *sizes) / per_match,
-        within(league.match_seconds, 50) * 1e3,
-        within(league.match_seconds, 99) * 1e3,
-        league.journal_bytes / league.matches,
-        {role: cpu * 1e6 for role, cpu in league.per_match("cpu_seconds").items()},
-        {role: peak / 1e6 for role, peak in league.peak_bytes().items()},
-    )
-
-
-def _figure(values: Sequence[float]) -> Figure:
-    return Figure(statistics.median(values), min(values), max(values))
+    rate, bare = league.matches / league.seconds, exchange(league.messages, *sizes) / per_match
+    cpus = {role: cpu * 1e6 for role, cpu in league.per_match("cpu_seconds").items()}
+    return {
+        "matches": league.matches,
+        "matches_per_second": rate,
+        "messages_per_second": rate * per_match,
+        "messages_per_match": per_match,
+        "bare_matches_per_second": bare,
+        "ratio_to_bare_transport": rate / bare,
+        "match_ms_p50": within(league.match_seconds, 50) * 1e3,
+        "match_ms_p99": within(league.match_seconds, 99) * 1e3,
+        "journal_bytes_per_match": league.journal_bytes / league.matches,
+        "cpu_us": sum(cpus.values()),
+        **{f"cpu_us_{role}": cpu for role, cpu in cpus.items()},
+        **{f"peak_mb_{role}": peak / 1e6 for role, peak in league.peak_bytes().items()},
+    }
 
 
 class Machine(NamedTuple):
@@ -154,10 +125,7 @@ def this_machine(folder: Path) -> Machine:
 
 
 def built_with_pgo(variables: Mapping[str, Any]) -> bool | None:
-    """Whether an interpreter was, by the variables of its build; None where they do not tell.
-
-    Debian's do not: it builds with profiles and takes their flags out of what is installed.
-    """
+    """By the variables of its build; None where they do not tell: Debian takes such flags out."""
     names = ("CONFIG_ARGS", "PY_CFLAGS_NODIST", "PY_CORE_CFLAGS")
     flags = " ".join(str(variables.get(name, "")) for name in names)
     if any(f in flags for f in ("--enable-optimizations", "-fprofile-use", "-fprofile-instr-use")):
@@ -178,22 +146,20 @@ class OtherProcesses:
 
     def share(self) -> float | None:
         """The share so far, by the load before where no times are told; None if nothing is."""
-        busy, total, own = (
-            now - before for now, before in zip(self._seconds(), self._before, strict=True)
-        )
+        others, total = (now - was for now, was in zip(self._seconds(), self._before, strict=True))
         if total:
-            return max(0.0, busy - own) / total
+            return max(0.0, others) / total
         return None if self._load is None else min(1.0, self._load / cores())
 
-    def _seconds(self) -> tuple[float, float, float]:
-        """Of all processors while busy, and in all; of this process and those that it awaited."""
-        own = sum(os.times()[:4])
+    def _seconds(self) -> tuple[float, float]:
+        """Of all processors: those of other processes than ours that have ended, and in all."""
         try:
             first = self._stat.read_text(encoding="utf-8").partition("\n")[0]
         except OSError:
-            return 0.0, 0.0, own
+            return 0.0, 0.0
         ticks = [int(field) / os.sysconf("SC_CLK_TCK") for field in first.split()[1:9]]
-        return sum(ticks) - ticks[3] - ticks[4], sum(ticks), own  # But for idle and iowait.
+        idle = ticks[3] + ticks[4]  # the second while a disk was awaited
+        return sum(ticks) - idle - sum(os.times()[:4]), sum(ticks)
 
 
 def processes_for(cores: int) -> int:

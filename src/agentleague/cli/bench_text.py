@@ -1,10 +1,10 @@
 """The figures of `league bench` as rows of a table and as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from agentleague.bench.league_run import REPLY_SECONDS, Measurement, within
-from agentleague.bench.measure import Bench, Figure, Machine
+from agentleague.bench.measure import Bench, Machine
 from agentleague.cli.output import Column, counted
 
 ROLES = {"manager": "manager", "referee": "referees", "player": "players"}
@@ -14,6 +14,19 @@ BENCH = (
     Column("least", "Least"),
     Column("most", "Most"),
 )
+FIGURES = {  # by name: what it is, and its digits
+    "matches_per_second": ("matches/s, durable", 0),
+    "messages_per_second": ("messages/s", 0),
+    "messages_per_match": ("messages a match", 1),
+    "bare_matches_per_second": ("matches/s of a bare HTTP pair", 0),
+    "ratio_to_bare_transport": ("ratio to the bare pair", 2),
+    "match_ms_p50": ("a match under load, ms, half within", 1),
+    "match_ms_p99": ("a match under load, ms, 99 % within", 1),
+    "cpu_us": ("CPU us a match, in all", 0),
+    **{f"cpu_us_{role}": (f"CPU us a match, {name}", 0) for role, name in ROLES.items()},
+    **{f"peak_mb_{role}": (f"peak memory MB, {name}", 0) for role, name in ROLES.items()},
+    "journal_bytes_per_match": ("journal bytes a match", 0),
+}
 PROFILE = (Column("percent", "%"), Column("function", "Function", True))
 HOTTEST = 10  # functions that are named
 OTHERS_MAX = 0.05  # of the processors' time; beyond that a measurement is worth less
@@ -33,61 +46,41 @@ def bench_title(bench: Bench, machine: Machine) -> str:
 
 def bench_rows(bench: Bench) -> list[dict[str, str]]:
     """The figures, one a line."""
-    half, most = (within(bench.alone, percent) * 1e3 for percent in (50, 99))
-    rows = [
-        _row("matches/s, durable", bench.figure("matches_per_second")),
-        _row("messages/s", bench.figure("messages_per_second")),
-        _row("messages a match", bench.figure("messages_per_match"), 1),
-        _row("matches/s of a bare HTTP pair", bench.figure("bare_matches_per_second")),
-        _row("ratio to the bare pair", bench.figure("ratio"), 2),
-        {"what": "one match alone, ms, half within", "median": f"{half:,.2f}"},
-        {"what": "one match alone, ms, 99 % within", "median": f"{most:,.2f}"},
-        _row("a match under load, ms, half within", bench.figure("match_ms_p50"), 1),
-        _row("a match under load, ms, 99 % within", bench.figure("match_ms_p99"), 1),
+    alone = [
+        {"what": f"one match alone, ms, {words} within", "median": f"{value:,.2f}"}
+        for words, value in zip(("half", "99 %"), _alone(bench), strict=True)
     ]
-    rows.append(_row("CPU us a match, in all", bench.figure("cpu_us")))
-    for role, figure in bench.by_role("cpu_us_per_match").items():
-        rows.append(_row(f"CPU us a match, {ROLES[role]}", figure))
-    for role, figure in bench.by_role("peak_mb").items():
-        rows.append(_row(f"peak memory MB of a process, {ROLES[role]}", figure))
-    rows.append(_row("journal bytes a match", bench.figure("journal_bytes_per_match")))
-    return rows
+    return alone + [
+        {"what": what, **{k: f"{v:,.{digits}f}" for k, v in bench.figure(name)._asdict().items()}}
+        for name, (what, digits) in FIGURES.items()
+    ]
 
 
 def summary(bench: Bench) -> dict[str, Any]:
     """The figures as JSON; `spread` has the least and the most of each."""
-    names = {
-        "matches_per_second": 1,
-        "messages_per_second": 1,
-        "messages_per_match": 2,
-        "bare_matches_per_second": 1,
-        "match_ms_p50": 3,
-        "match_ms_p99": 3,
-        "journal_bytes_per_match": 1,
-        "cpu_us": 1,
-    }
-    figures = {name: bench.figure(name) for name in names}
-    ratio = bench.figure("ratio")
+    figures = {name: bench.figure(name) for name in FIGURES}
+    medians = {name: round(figure.median, 3) for name, figure in figures.items()}
+    half, most = _alone(bench)
     return {
         "players": bench.plan.players,
         "referees": bench.plan.referees,
         "player_processes": bench.plan.player_processes,
-        "matches": sum(sample.matches for sample in bench.samples),
+        "matches": sum(sample["matches"] for sample in bench.samples),
         "leagues": len(bench.samples),
         "reply_seconds": REPLY_SECONDS,
-        **{name: round(figures[name].median, digits) for name, digits in names.items()},
-        "ratio_to_bare_transport": round(ratio.median, 3),
-        "match_alone_ms_p50": round(within(bench.alone, 50) * 1e3, 3),
-        "match_alone_ms_p99": round(within(bench.alone, 99) * 1e3, 3),
-        "cpu_us_per_match": _medians(bench.by_role("cpu_us_per_match")),
-        "peak_mb": _medians(bench.by_role("peak_mb")),
+        "match_alone_ms_p50": round(half, 3),
+        "match_alone_ms_p99": round(most, 3),
+        **{name: value for name, value in medians.items() if not name.endswith(tuple(ROLES))},
+        "cpu_us_per_match": {role: medians[f"cpu_us_{role}"] for role in ROLES},
+        "peak_mb": {role: medians[f"peak_mb_{role}"] for role in ROLES},
         "others_share": None if bench.others_share is None else round(bench.others_share, 3),
         "warning": warning(bench),
-        "spread": {
-            "ratio_to_bare_transport": [round(ratio.least, 3), round(ratio.most, 3)],
-            **{name: [round(f.least, 3), round(f.most, 3)] for name, f in figures.items()},
-        },
+        "spread": {name: [round(f.least, 3), round(f.most, 3)] for name, f in figures.items()},
     }
+
+
+def _alone(bench: Bench) -> Sequence[float]:
+    return [within(bench.alone, percent) * 1e3 for percent in (50, 99)]
 
 
 def warning(bench: Bench) -> str:
@@ -130,14 +123,6 @@ def plain_profile(measured: Measurement) -> dict[str, Any]:
 
 def machine_text(machine: Machine) -> str:
     """The machine in a few words."""
-    text = f"{counted(machine.cores, 'core')}, {machine.system}, {machine.python} "
-    text += f"({PGO[machine.is_pgo]})"
-    return f"{text}, journal on {machine.file_system}" if machine.file_system else text
-
-
-def _row(what: str, figure: Figure, digits: int = 0) -> dict[str, str]:
-    return {"what": what, **{k: f"{v:,.{digits}f}" for k, v in figure._asdict().items()}}
-
-
-def _medians(figures: Mapping[str, Figure]) -> dict[str, float]:
-    return {role: round(figure.median, 1) for role, figure in figures.items()}
+    python = f"{machine.python} ({PGO[machine.is_pgo]})"
+    journal = f", journal on {machine.file_system}" if machine.file_system else ""
+    return f"{counted(machine.cores, 'core')}, {machine.system}, {python}{journal}"

@@ -35,10 +35,7 @@ report: alone, with two players in the league, and under load, with all. Agents 
 an answer (reply_seconds), not 10, so that a slow machine is measured all the same.
 The journal is synced to its file system, which is named: in memory (tmpfs) that costs nothing.
 
-A profile looks at a process whenever it has used a few milliseconds of CPU. C code counts for the
-function that called it, the event loop and the kernel for asyncio's Runner.run.
-
-To compare leagues by size, or to watch a long one, see docs/performance.md.
+To read a profile, to compare leagues by size, or to watch a long one, see docs/performance.md.
 """
 
 
@@ -99,9 +96,8 @@ def _measure(plan: Plan, seconds: float, machine: measure.Machine, as_json: bool
     if as_json:
         print_json({**bench_text.summary(bench), "machine": machine._asdict()})
     else:
-        print_rows(
-            bench_text.bench_rows(bench), bench_text.BENCH, bench_text.bench_title(bench, machine)
-        )
+        title = bench_text.bench_title(bench, machine)
+        print_rows(bench_text.bench_rows(bench), bench_text.BENCH, title)
 
 
 def _profile(plan: Plan, machine: measure.Machine, as_json: bool) -> None:
@@ -116,7 +112,7 @@ def _profile(plan: Plan, machine: measure.Machine, as_json: bool) -> None:
 
 def _say_sample(sample: measure.Sample) -> None:
     say(
-        f"{counted(sample.matches, 'match', 'matches')}: "
-        f"{sample.matches_per_second:,.0f} matches/s; "
-        f"bare pair: {sample.bare_matches_per_second:,.0f} matches/s"
+        f"{counted(int(sample['matches']), 'match', 'matches')}: "
+        f"{sample['matches_per_second']:,.0f} matches/s; "
+        f"bare pair: {sample['bare_matches_per_second']:,.0f} matches/s"
     )
