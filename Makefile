@@ -45,7 +45,7 @@ fuzz: .venv/dev  ## Try hostile inputs for an hour; or SECONDS=60 ARGS="--target
 bench: .venv/run  ## Measure matches per second beside a bare HTTP echo.
 	$(BIN)/league bench $(ARGS)
 
-performance: .venv/run  ## Measure all that docs/performance.md shows, for about 15 minutes; or ARGS="bench small".
+performance: .venv/run  ## Measure all that docs/performance.md shows, for about 25 minutes; or ARGS="bench small".
 	$(BIN)/python benchmarks/performance.py docs/performance.json $(ARGS)
 	PYTHONPATH=tools $(BIN)/python benchmarks/performance_page.py docs/performance.json
 

@@ -7,7 +7,7 @@ from html import escape
 WIDTH, HEIGHT = 720, 340
 LEFT, RIGHT, TOP, BOTTOM = 74, 24, 66, 50
 COLOURS = ("#24507a", "#c9752e", "#4f8f5b", "#8a5a9e")
-INK, GREY, PALE = "#1b2b3a", "#5d6b78", "#dbe3ea"
+INK, GREY, PALE, BLUE = "#1b2b3a", "#5d6b78", "#dbe3ea", "#c5dcf0"
 Points = Sequence[tuple[float, float]]
 
 
@@ -51,22 +51,42 @@ def lines(
     return _chart(title, unit, list(series), shapes)
 
 
+def chains(title: str, unit: str, rows: Mapping[str, Sequence[str]]) -> str:
+    """Under each heading its names as boxes, in their order, in as many lines as they need."""
+    shapes, y = [], 30.0
+    for number, (heading, names) in enumerate(rows.items()):
+        shapes.append(_text(16, y + 22, heading, INK))
+        x, y = 16.0, y + 32
+        for name in names:
+            width = 16 + 7.0 * len(name)
+            if x + width > WIDTH - 16:
+                x, y = 16.0, y + 30
+            shapes.append(_box((x, y), (width, 22), (PALE, BLUE)[number % 2]))
+            shapes.append(_text(x + width / 2, y + 15, name, INK, "middle"))
+            x += width + 8
+        y += 30
+    return _svg(title, unit, shapes, round(y) + 10)
+
+
 def _chart(title: str, unit: str, names: Sequence[str], shapes: Sequence[str]) -> str:
     legend, x = [], float(LEFT)
     for colour, name in zip(COLOURS, names, strict=False):
         legend += [_box((x, 38), (11, 11), colour), _text(x + 16, 48, name, INK)]
         x += 40 + 7 * len(name)
+    return _svg(title, unit, [*legend, *shapes])
+
+
+def _svg(title: str, unit: str, shapes: Sequence[str], height: int = HEIGHT) -> str:
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="{escape(title)}" font-family="system-ui, sans-serif" font-size="13">'
     )
     parts = [
         head,
         f"<title>{escape(title)}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" rx="8" fill="#ffffff"/>',
+        f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
         f'<text x="16" y="24" font-weight="600" fill="{INK}">{escape(title)}</text>',
         _text(WIDTH - RIGHT, 24, unit, GREY, "end"),
-        *legend,
         *shapes,
         "</svg>",
     ]

@@ -1,6 +1,7 @@
 """Measure what docs/performance.md shows: `python benchmarks/performance.py docs/performance.json`.
 
-Measures the named parts, or all: `bench`, `profile`, `scale`, `endurance`, `small`.
+Measures the named parts, or all: `bench`, `profile`, `commit`, `alternatives`, `path`, `scale`,
+`endurance`, `small`.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PARTS = ("bench", "profile", "scale", "endurance", "small")
+PARTS = ("bench", "profile", "commit", "alternatives", "path", "scale", "endurance", "small")
 PYTHON = sys.executable
 HERE = Path(__file__).parent
 BENCH = [PYTHON, "-m", "agentleague", "bench"]
@@ -40,6 +41,9 @@ def main() -> None:
     commands = {
         "bench": [*BENCH, "--seconds", given.seconds],
         "profile": [*BENCH, "--profile"],
+        "commit": [PYTHON, HERE / "against_commit.py"],
+        "alternatives": [PYTHON, HERE / "alternatives.py"],
+        "path": [PYTHON, HERE / "request_path.py"],
         "scale": [PYTHON, HERE / "scale.py", "--players", given.largest],
         "endurance": [PYTHON, HERE / "endurance.py", "--seconds", given.long_seconds],
     }

@@ -1,4 +1,7 @@
-"""Write docs/performance.md and its charts from docs/performance.json: what was measured."""
+"""Write docs/performance.md and its charts from docs/performance.json: what was measured.
+
+And docs/explanation/one-request-one-call.md: what was counted.
+"""
 
 import json
 import sys
@@ -7,12 +10,17 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
-from charts import bars, lines
+from charts import bars, chains, lines
 from page_parts import page, table
+from pairs import TITLES
+from request_path import LAYERS, ROLE, total
 
 MADE = "<!-- Made from performance.json by `make figures`; do not edit. -->"
 ROLES = {"manager": "manager", "referee": "referees", "player": "players"}
 COLUMNS = 100
+PGO = {True: " built with PGO", False: " built without PGO"}
+WHAT = {"request": "a request to a player", "call": "a call of a referee"}
+WHEN = {"before": "then", "after": "now"}
 Found = dict[str, Any]
 
 
@@ -58,9 +66,14 @@ GOALS = {  # by the command that finds them
             *(UNDER, 3, " ms", 1, "bench match_alone_ms_p50"),
         ),
     ),
+    "python benchmarks/against_commit.py": (
+        Goal("CPU a match, as a part of that at f83ea42", AT_MOST, 0.6, "", 2, "cpu_us ratio"),
+        Goal("CPU a match of the manager, likewise", AT_MOST, 0.5, "", 2, "cpu_us_manager ratio"),
+    ),
     "python benchmarks/scale.py": (
         Goal("CPU a match, 1,000 players against 10", AT_MOST, 1.3, " times", 2, "growth"),
         Goal("10,000 players, a round of 5,000 matches", UNDER, 15, " s", 1, "large round_seconds"),
+        Goal("until they have registered", UNDER, 20, " s", 1, "large startup_seconds"),
         Goal("memory of their manager", UNDER, 400, " MB", 0, "large peak_mb manager"),
     ),
     "league demo --json": (
@@ -85,14 +98,20 @@ def pages(found: Found) -> dict[str, str]:
             "# How fast it is",
             MADE,
             _where(found["bench"]["machine"]),
+            fill(found["bench"].get("warning", ""), COLUMNS),
             table(
                 ("what", "goal", "measured", "reached", "with"),
                 _goal_rows(found),
             ),
             _loading_text(found["small"]),
             _HOW_TO_MEASURE,
+            table(("what", "measured by", "takes"), _REPEATED),
             "## A league of 100 players",
             _bench_text(found["bench"]),
+            "## Beside an earlier version",
+            _commit_text(found["commit"]),
+            "## Beside a league on other libraries",
+            _alternatives_text(found["alternatives"]),
             "## Where the time goes",
             _profile_text(found["profile"]),
             "## From 10 players to 10,000",
@@ -101,6 +120,7 @@ def pages(found: Found) -> dict[str, str]:
             _endurance_text(found["endurance"]),
             _WHAT_KEEPS_IT_SO,
         ),
+        **_path_pages(found["path"]),
         "performance-cpu.svg": _cpu_chart(found["scale"]["steps"]),
         "performance-size.svg": _size_chart(found["scale"]["steps"]),
         "performance-memory.svg": _memory_chart(found["endurance"]),
@@ -109,9 +129,49 @@ def pages(found: Found) -> dict[str, str]:
 
 _HOW_TO_MEASURE = """
 To measure on your own machine: `league bench` takes twenty seconds. In a clone, `make performance`
-measures all of this for about fifteen minutes and writes this page anew;
-`python benchmarks/scale.py` compares leagues by size, `python benchmarks/endurance.py` watches a
-long one.
+measures all of this for about 25 minutes and writes this page anew; `make performance ARGS="bench
+commit"` measures these parts only. The scripts print a table by themselves, and take `--help`. All
+of them say when other processes took the processors from what they measured.
+"""
+
+_REPEATED = (
+    ("`bench`: one size, beside a bare HTTP pair", "`league bench --seconds 60`", "a minute"),
+    ("`profile`: the hottest functions", "`league bench --profile`", "15 s"),
+    ("`commit`: against f83ea42", "`python benchmarks/against_commit.py`", "5 min"),
+    ("`alternatives`: other libraries", "`python benchmarks/alternatives.py`", "3 min"),
+    ("`path`: one request, one call", "`python benchmarks/request_path.py`", "30 s"),
+    ("`scale`: from 10 players to 10,000", "`python benchmarks/scale.py`", "3 min"),
+    ("`endurance`: a long run", "`python benchmarks/endurance.py --seconds 600`", "10 min"),
+    ("`small`: demo, import, installation", "`make performance ARGS=small`", "20 s"),
+)
+
+_AGAINST_A_COMMIT = """
+`league bench` of this tree and of an earlier commit in turn, on the same interpreter, both without
+the files of document 001. A ratio is that of one pair.
+"""
+
+_OTHER_LIBRARIES = """
+What somebody would write who needs a league and knows the usual libraries: the same agents in as
+many processes, the same exchanges of a match in the same order, on Starlette, uvicorn with uvloop
+and httptools, and httpx with kept connections; a SQLite commit for each result
+(`benchmarks/alternative`). It has no deadlines, retries or limits, checks nothing that
+agents say, proves nothing, and does not go on after a crash. Both played in turn.
+"""
+
+_ONE_REQUEST = """
+A match has fourteen exchanges, so what lies on the way of one decides what a match costs. Here it
+is counted, in this tree (now) and in an earlier commit (then): calls of Python functions of this
+package, and values, that is objects of its classes.
+
+- **A request** is one GAME_INVITATION at a player, from its bytes to those of the answer. *HTTP*
+  finds the request in the bytes, the *codec* makes a message of its body, the *host* hands it to
+  the *role*, which accepts; the answer goes back through codec and HTTP.
+- **A call** is one exchange of a referee: the role says whom to call, the host passes it on, the
+  codec writes it, HTTP sends it, and the answer comes back the same way. It is half of what a
+  referee does when both players have joined: it reads two answers and makes two calls.
+
+What C code does has no calls of Python: the parser of HTTP, the JSON library, the event loop.
+`python benchmarks/request_path.py --functions` names every call in its order.
 """
 
 _HOW_IT_IS_MEASURED = """
@@ -148,9 +208,10 @@ def _where(machine: Found) -> str:
     plural = "process" if load == 1 else "processes"
     busy = f" When it began, {load:g} {plural} wanted to run." if load is not None else ""
     journal = f" The journal lay on {kind}." if kind else ""
+    python = machine["python"] + PGO.get(machine.get("is_pgo"), "")
     return fill(
         f"Measured on a machine with {machine['cores']} cores ({machine['system']}, "
-        f"{machine['python']}), all processes on it, over loopback.{journal}{busy} Other work "
+        f"{python}), all processes on it, over loopback.{journal}{busy} Other work "
         "on the machine makes every figure worse but for the counts and, in part, the ratios.",
         COLUMNS,
     )
@@ -179,6 +240,7 @@ def _derived(found: Found) -> Found:
     """Figures that are made from others, where those are there."""
     steps = {step["players"]: step for step in found["scale"]["steps"]}
     run, derived = found["endurance"], {"large": steps.get(10_000, {})}
+    derived |= found["commit"]["figures"]
     derived["restart_seconds"] = run["replay_seconds"] / run["matches"] * 1e5
     if {10, 1_000} <= steps.keys():
         derived["growth"] = steps[1_000]["cpu_us"] / steps[10]["cpu_us"]
@@ -210,6 +272,8 @@ def _bench_text(bench: Found) -> str:
         row("a match under load, ms, 99 % within", "match_ms_p99", "{:.1f}"),
         row("bytes of the journal a match", "journal_bytes_per_match", "{:,.0f}"),
     ]
+    in_all = sum(bench["cpu_us_per_match"].values())
+    rows.append(("CPU us a match, in all", f"{in_all:,.0f}", ""))
     for role, name in ROLES.items():
         cpu, peak = bench["cpu_us_per_match"][role], bench["peak_mb"][role]
         rows.append((f"CPU us a match, {name}", f"{cpu:,.0f}", ""))
@@ -218,6 +282,63 @@ def _bench_text(bench: Found) -> str:
         _HOW_IT_IS_MEASURED,
         table((f"median of {bench['leagues']} leagues", "", "least to most"), rows),
     )
+
+
+def _commit_text(run: Found) -> str:
+    return page(_AGAINST_A_COMMIT, _pairs_table(run, run["commit"][:7], "this tree"))
+
+
+def _alternatives_text(run: Found) -> str:
+    return page(_OTHER_LIBRARIES, _pairs_table(run, "Starlette, uvicorn, httpx", "agentleague"))
+
+
+def _pairs_table(run: Found, first: str, second: str) -> str:
+    rows = []
+    for name in (each for each in TITLES if each in run["figures"]):
+        figure = run["figures"][name]
+        shown = "{:,.2f}" if figure["first"] < 10 else "{:,.0f}"
+        spread = f"{figure['least']:.2f} to {figure['most']:.2f}"
+        both = [shown.format(figure[key]) for key in ("first", "second")]
+        rows.append((TITLES[name], *both, f"{figure['ratio']:.2f}", spread))
+    titles = (f"median of {run['pairs']} pairs", first, second, "ratio", "least to most")
+    return page(table(titles, rows), fill(" ".join(run["warnings"]), COLUMNS))
+
+
+def _path_pages(path: Found) -> dict[str, str]:
+    """What one request and one call pass through, with its pictures."""
+    counted = {f"{WHAT[what]}, {WHEN[when]}": path[when][what] for what in WHAT for when in WHEN}
+    layers = (*LAYERS, ROLE)
+    rows = [
+        (
+            name,
+            f"{each['calls']:g}",
+            *(f"{each['layers'][layer]:g}" for layer in layers),
+            f"{total(each):g}",
+        )
+        for name, each in counted.items()
+    ]
+    labels = [f"{what}, {WHEN[when]}" for what in WHAT for when in WHEN]
+    parts = {layer: [each["layers"][layer] for each in counted.values()] for layer in layers}
+    chain = {
+        f"{name}: {total(each):g}": [
+            value if number == 1 else f"{value} x {number:g}" for value, number in each["values"]
+        ]
+        for name, each in counted.items()
+    }
+    text = page(
+        "# What one request and one call pass through",
+        MADE.replace("performance.json", "../performance.json"),
+        _ONE_REQUEST,
+        table((f"then: {path['commit'][:7]}", "calls", *layers, "values"), rows),
+        "![Python calls by layer](one-request-calls.svg)",
+        "![The values, in the order in which they are made](one-request-values.svg)",
+    )
+    title = "Values, in the order in which they are made"
+    return {
+        "explanation/one-request-one-call.md": text,
+        "explanation/one-request-calls.svg": bars("Python calls", "calls", labels, parts),
+        "explanation/one-request-values.svg": chains(title, "objects of our classes", chain),
+    }
 
 
 def _profile_text(profile: Found) -> str:

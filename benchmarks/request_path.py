@@ -2,7 +2,7 @@
 
 A small league is played over HTTP, each agent a process of `league`. One of them counts: which
 functions of this package are called, and which objects of its classes are made. A request is one
-CHOOSE_PARITY_CALL at a player, from its bytes to those of its answer. A call is one exchange of a
+GAME_INVITATION at a player, from its bytes to those of its answer. A call is one exchange of a
 referee: half of what it does when both players have joined, where it reads two answers and makes
 two calls. Both are counted in this tree and in an earlier commit, f83ea42 unless another is named.
 That takes half a minute; no clock is used, so on a busy machine the counts are the same.
@@ -43,7 +43,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "request": Kind("player", "CHOOSE_PARITY_CALL", 1),
+    "request": Kind("player", "GAME_INVITATION", 1),
     "call": Kind("referee", "GAME_JOIN_ACK", 2),
 }
 
@@ -71,6 +71,9 @@ def main() -> None:
             for when, tree in (("before", Path(folder)), ("after", ROOT))
         }
     if given.json:
+        for counted in found.values() if not given.functions else ():
+            for each in counted.values():
+                del each["functions"]
         print_json({"commit": commit, **found})
         return
     for name, kind in KINDS.items():
@@ -83,9 +86,13 @@ def main() -> None:
 def text(counted: Mapping[str, Any]) -> str:
     """What was counted of one request or call, in words."""
     calls = ", ".join(f"{layer} {number:g}" for layer, number in counted["layers"].items())
-    made = ", ".join(f"{name} {number:g}" for name, number in counted["values"].items())
-    values = sum(counted["values"].values())
-    return f"{counted['calls']:g} calls ({calls}), {values:g} values ({made})"
+    made = ", ".join(f"{name} {number:g}" for name, number in counted["values"])
+    return f"{counted['calls']:g} calls ({calls}), {total(counted):g} values ({made})"
+
+
+def total(counted: Mapping[str, Any]) -> float:
+    """How many values were made."""
+    return sum(number for _, number in counted["values"])
 
 
 def count(source: Path, kind: Kind) -> dict[str, Any]:
@@ -128,7 +135,7 @@ def typical(spans: Sequence[Any], at_once: int) -> dict[str, Any]:
     return {
         "calls": len(calls) / at_once,
         "layers": {layer: layers[layer] / at_once for layer in (*LAYERS, ROLE)},
-        "values": {name: number / at_once for name, number in Counter(values).items()},
+        "values": [[name, number / at_once] for name, number in Counter(values).items()],
         "functions": calls,
     }
 

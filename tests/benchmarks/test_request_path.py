@@ -30,7 +30,7 @@ def test_where_two_exchanges_go_together_each_has_its_half():
 
     found = typical([first, second] * (WARM_UP + 2), 2)
     assert found["calls"] == 2
-    assert found["values"] == {"Call": 1}
+    assert found["values"] == [["Call", 1]]
 
 
 def test_a_layer_goes_by_the_module_in_this_tree_and_in_older_ones():
