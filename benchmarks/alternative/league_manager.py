@@ -7,24 +7,19 @@ import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
 
-from rpc import Agent, Message, message
+from rpc import Agent, Message
 
 POINTS = {"wins": 3, "draws": 1, "losses": 0}
 ROWS_MAX = 60  # of a table: a message has 10 KB, as the documents want it
 
 
-class Manager:
+class Manager(Agent):
     """Everybody meets everybody; each result is committed before the referee hears of it."""
 
+    methods = ("register_player", "register_referee", "lock_moves", "report_match_result")
+
     def __init__(self, file: str) -> None:
-        self.agent = Agent(
-            {
-                "register_player": self.register_player,
-                "register_referee": self.register_referee,
-                "lock_moves": self.lock_moves,
-                "report_match_result": self.report,
-            }
-        )
+        super().__init__("league_manager")
         self.players: dict[str, Message] = {}  # id -> its row of the table
         self.urls: dict[str, str] = {}  # of the players
         self.referees: dict[str, str] = {}  # URL -> token
@@ -36,18 +31,18 @@ class Manager:
 
     async def register_player(self, asked: Message) -> Message:
         """Add a player."""
-        player_id, name = f"P{len(self.players) + 1:02}", asked["player_meta"]["display_name"]
+        player_id, name = f"P{len(self.players) + 1:02}", asked["meta"]["display_name"]
         counts = dict.fromkeys(("played", *POINTS, "points"), 0)
         self.players[player_id] = {"player_id": player_id, "display_name": name, **counts}
-        self.urls[player_id] = asked["player_meta"]["contact_endpoint"]
-        told = {"player_id": player_id, "auth_token": secrets.token_hex(32)}
-        return self._say("LEAGUE_REGISTER_RESPONSE", asked, status="ACCEPTED", **told)
+        self.urls[player_id] = asked["meta"]["contact_endpoint"]
+        told = {"agent_id": player_id, "auth_token": secrets.token_hex(32)}
+        return self.say("PLAYER_REGISTER_RESPONSE", asked, status="ACCEPTED", **told)
 
     async def register_referee(self, asked: Message) -> Message:
         """Add a referee."""
-        token = self.referees[asked["referee_meta"]["contact_endpoint"]] = secrets.token_hex(32)
-        told = {"referee_id": f"REF{len(self.referees):02}", "auth_token": token}
-        return self._say("REFEREE_REGISTER_RESPONSE", asked, status="ACCEPTED", **told)
+        token = self.referees[asked["meta"]["contact_endpoint"]] = secrets.token_hex(32)
+        told = {"agent_id": f"REF{len(self.referees):02}", "auth_token": token}
+        return self.say("REFEREE_REGISTER_RESPONSE", asked, status="ACCEPTED", **told)
 
     async def lock_moves(self, asked: Message) -> Message:
         """Draw a number, decide the match, write the result down."""
@@ -64,9 +59,9 @@ class Manager:
         with self._database:
             row = (asked["match_id"], json.dumps(result))
             self._database.execute("INSERT INTO results VALUES (?, ?)", row)
-        return self._say("LOCK_RESPONSE", asked, result=result)
+        return self.say("LOCK_RESPONSE", asked, result=result)
 
-    async def report(self, asked: Message) -> Message:
+    async def report_match_result(self, asked: Message) -> Message:
         """Count a match in the table."""
         self._check(asked)
         winner, score = asked["result"]["winner"], asked["result"]["score"]
@@ -77,7 +72,7 @@ class Manager:
         self._open -= 1
         if not self._open:
             self._round_over.set()
-        return self._say("MATCH_RESULT_ACK", asked, status="ACCEPTED")
+        return self.say("MATCH_RESULT_ACK", asked, status="ACCEPTED")
 
     async def play_round(self, round_id: int, pairs: list[tuple[str, str]]) -> None:
         """Announce it, wait for all reports, send the table."""
@@ -95,32 +90,29 @@ class Manager:
             }
             for number, (first, second) in enumerate(pairs)
         ]
-        told = self._say("ROUND_ANNOUNCEMENT", about, matches=matches)
+        told = self.say("ROUND_ANNOUNCEMENT", about, matches=matches)
         await self._broadcast(players, "notify_round", told)
         for match in matches:
             for seat in "AB":
                 match[f"player_{seat}_endpoint"] = self.urls[match[f"player_{seat}_id"]]
         for url in referees:
             own = [match for match in matches if match["referee_endpoint"] == url]
-            told = self._say("ROUND_ANNOUNCEMENT", about, matches=own)
-            await self.agent.call(url, "notify_round", told)
+            told = self.say("ROUND_ANNOUNCEMENT", about, matches=own)
+            await self.call(url, "notify_round", told)
         await self._round_over.wait()
         ranked = sorted(self.players.values(), key=lambda row: -row["points"])
         rows = [{"rank": rank, **row} for rank, row in enumerate(ranked[:ROWS_MAX], 1)]
-        told = self._say("LEAGUE_STANDINGS_UPDATE", about, standings=rows)
+        told = self.say("LEAGUE_STANDINGS_UPDATE", about, standings=rows)
         await self._broadcast(players, "update_standings", told)
-        told = self._say("ROUND_COMPLETED", about, matches_completed=len(pairs))
+        told = self.say("ROUND_COMPLETED", about, matches_completed=len(pairs))
         await self._broadcast([*players, *referees], "notify_round_completed", told)
 
     async def _broadcast(self, urls: Iterable[str], method: str, told: Message) -> None:
-        await asyncio.gather(*(self.agent.call(url, method, told) for url in urls))
+        await asyncio.gather(*(self.call(url, method, told) for url in urls))
 
     def _check(self, asked: Message) -> None:
         if asked["auth_token"] not in self.referees.values():
             raise PermissionError(asked["sender"])
-
-    def _say(self, message_type: str, about: Message, **fields: object) -> Message:
-        return message(message_type, "league_manager", about, **fields)
 
 
 def schedule(players: list[str]) -> Iterator[list[tuple[str, str]]]:

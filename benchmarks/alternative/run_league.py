@@ -79,15 +79,15 @@ def work(run: Callable[..., Any], *arguments: Any) -> None:
 async def run_manager(pipe: Connection, file: str, rounds: int) -> None:
     """Play when told so; say how long that took, the CPU, and how many calls it made."""
     manager = Manager(file)
-    await manager.agent.start()
-    pipe.send(manager.agent.url)
+    await manager.start()
+    pipe.send(manager.url)
     await asyncio.to_thread(pipe.recv)
     began, cpu = time.perf_counter(), time.process_time()
     rounds_to_play = schedule(list(manager.players))
     for round_id in range(1, rounds + 1):
         await manager.play_round(round_id, next(rounds_to_play))
     used = time.process_time() - cpu
-    pipe.send((time.perf_counter() - began, used, manager.agent.calls))
+    pipe.send((time.perf_counter() - began, used, manager.calls))
     await asyncio.to_thread(pipe.poll, None)
 
 
@@ -98,9 +98,9 @@ async def run_agents(pipe: Connection, kind: Callable[[], Any], url: str, count:
         await agent.register(url, f"Agent {number + 1}")
     pipe.send("registered")
     await asyncio.to_thread(pipe.recv)
-    cpu, calls = time.process_time(), sum(agent.agent.calls for agent in agents)
+    cpu, calls = time.process_time(), sum(agent.calls for agent in agents)
     await asyncio.to_thread(pipe.recv)
-    pipe.send((time.process_time() - cpu, sum(agent.agent.calls for agent in agents) - calls))
+    pipe.send((time.process_time() - cpu, sum(agent.calls for agent in agents) - calls))
     await asyncio.to_thread(pipe.poll, None)
 
 
