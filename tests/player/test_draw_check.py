@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from agentleague.player.draw_check import DrawCheck
+from agentleague.player.draw_check import DrawCheck, own_match
 from agentleague.player.memory import PlayerLimits
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
@@ -37,15 +37,14 @@ def over(*, result=None, draw=None, game_type="even_odd", **changes):
 def announced(
     commitment=COMMITMENT, match_id=MATCH, players=("P01", "P02"), generation=msgspec.UNSET
 ):
-    match = RoundMatch(
+    return RoundMatch(
         match_id, "even_odd", *players, draw_commitment=commitment, draw_generation=generation
     )
-    return RoundAnnouncement(league_id=LEAGUE, round_id=1, matches=[match])
 
 
 def a_check(**fields):
     check = DrawCheck()
-    check.announced(announced(**fields), "P01")
+    check.announced(announced(**fields))
     check.moved(MATCH, 0, "even")
     return check
 
@@ -116,20 +115,21 @@ def test_a_commitment_that_was_changed_after_the_announcement_is_named():
 
 def test_the_first_announcement_binds():
     check = a_check()
-    check.announced(announced(commitment="another"), "P01")
+    check.announced(announced(commitment="another"))
 
     assert check.doubts(over(), "P01") == []
 
 
 def test_matches_of_others_are_not_this_players_affair():
-    check = a_check(commitment="another", players=("P03", "P04"))
+    others, own = announced(players=("P03", "P04")), announced(players=("P02", "P01"))
 
-    assert check.doubts(over(), "P01") == []
+    assert own_match(RoundAnnouncement(matches=[others, own]), "P01") is own
+    assert own_match(RoundAnnouncement(matches=[others]), "P01") is None
 
 
 def test_a_round_of_a_foreign_manager_has_no_commitments():
     check = DrawCheck()
-    check.announced(announced(commitment=msgspec.UNSET), "P01")
+    check.announced(announced(commitment=msgspec.UNSET))
 
     assert check.doubts(over(), "P01") == []
 
@@ -195,7 +195,7 @@ def test_a_move_is_compared_as_it_came_over_the_wire():
 def test_only_so_many_matches_are_remembered():
     check = DrawCheck(PlayerLimits(checked_matches=2))
     for match_id in (MATCH, "R2M1", "R3M1"):
-        check.announced(announced(commitment="another", match_id=match_id), "P01")
+        check.announced(announced(commitment="another", match_id=match_id))
 
     assert check.doubts(over(), "P01") == []
 
@@ -206,8 +206,8 @@ def test_only_so_many_matches_are_remembered():
 def test_a_later_generation_takes_the_place_of_a_commitment_and_is_said_once():
     check = a_check(commitment="lost")
 
-    said = check.announced(announced(generation=7), "P01")
-    again = check.announced(announced(commitment="third", generation=7), "P01")
+    said = check.announced(announced(generation=7))
+    again = check.announced(announced(commitment="third", generation=7))
 
     assert said.startswith("R1M1: the manager says that it lost rows")
     assert "(generation 7)" in said
@@ -218,7 +218,7 @@ def test_a_later_generation_takes_the_place_of_a_commitment_and_is_said_once():
 def test_an_earlier_generation_binds_nobody_any_more():
     check = a_check(generation=7)
 
-    assert check.announced(announced(commitment="old"), "P01") == ""
+    assert check.announced(announced(commitment="old")) == ""
     assert check.doubts(over(draw={"generation": 7}), "P01") == []
 
 

@@ -5,7 +5,7 @@ commitment was announced and what it moved, so it finds a changed seed, a number
 and a move that it did not make.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from msgspec import UNSET
 from agentleague.games import even_odd
 from agentleague.player.memory import LIMITS, PlayerLimits, generation_of
 from agentleague.protocol import draws
-from agentleague.protocol.messages import Draw, GameOver, RoundAnnouncement
+from agentleague.protocol.messages import Draw, GameOver, RoundAnnouncement, RoundMatch
 
 DRAWN_ANEW = (
     "the manager says that it lost rows of its journal, and draws anew what was not decided; what "
@@ -41,19 +41,19 @@ class DrawCheck:
         with suppress(ValueError):  # Of another game.
             self._bounds = None if options is None else even_odd.start(options).bounds
 
-    def announced(self, message: RoundAnnouncement, player_id: str) -> str:
-        """The commitment of a player's own match in a round; the first one of a match binds.
+    def announced(self, match: RoundMatch) -> str:
+        """The commitment of a match of this player; the first one of a match binds.
 
         Only a later generation of draws takes its place, and never in silence: returns what there
         is to say.
         """
-        own = [m for m in message.matches if player_id in (m.player_A_id, m.player_B_id)]
-        if not own or own[0].draw_commitment is UNSET:
+        match_id, commitment = match.match_id, match.draw_commitment
+        if commitment is UNSET:
             return ""
-        match_id, generation = own[0].match_id, own[0].draw_generation or 0
+        generation = match.draw_generation or 0
         if generation > self._announced.get(match_id, (generation, ""))[0]:
             del self._announced[match_id]
-        self._keep(self._announced, match_id, (generation, own[0].draw_commitment))
+        self._keep(self._announced, match_id, (generation, commitment))
         if generation <= self._newest:
             return ""
         self._newest = generation
@@ -66,28 +66,39 @@ class DrawCheck:
 
     def moved(self, match_id: str, turn: int, move: Any) -> None:
         """The player answered with this move; asked again, it may answer otherwise."""
-        turns = self._keep(self._moved, match_id, {})
-        sent = msgspec.json.decode(msgspec.json.encode(move))  # A tuple comes back as a list.
-        turns.setdefault(turn, []).append(sent)
+        if type(move) is not str:
+            move = msgspec.json.decode(msgspec.json.encode(move))  # A tuple comes back as a list.
+        self._keep(self._moved, match_id, {}).setdefault(turn, []).append(move)
 
     def doubts(self, over: GameOver, player_id: str) -> list[str]:
         """What is wrong with the draw, a sentence each; empty if nothing is."""
-        announced = self._announced.get(over.match_id)
-        if over.draw is UNSET:
+        announced, draw = self._announced.get(over.match_id), over.draw
+        if draw is UNSET:
             is_missing = announced is not None and over.game_result.drawn_number is not None
             return ["the seed of its number was not opened"] if is_missing else []
-        doubts = [*_announced_doubts(over, over.draw, announced), *_seed_doubts(over, over.draw)]
-        doubts += self._move_doubts(over, over.draw, player_id)
-        is_drawn = over.game_result.status != "TECHNICAL_LOSS"
-        if over.game_type == even_odd.name and is_drawn and self._bounds and not doubts:
-            doubts += _number_doubts(over, over.draw, self._bounds)
+        doubts = []
+        if announced and announced != (draw.generation or 0, draw.commitment):
+            doubts.append(_not_announced(draw, announced[0]))
+        try:
+            seed = bytes.fromhex(draw.seed)
+        except ValueError:
+            doubts.append("its seed is no hexadecimal number")
+        else:
+            if draws.commitment(seed, over.league_id, over.match_id) != draw.commitment:
+                doubts.append("its seed does not fit its commitment")
+        doubts += self._move_doubts(over.match_id, draw, player_id)
+        is_drawn = over.game_type == even_odd.name and over.game_result.status != "TECHNICAL_LOSS"
+        if is_drawn and self._bounds and not doubts:
+            return _number_doubts(over, draw.moves, seed, self._bounds)
         return doubts
 
-    def _move_doubts(self, over: GameOver, draw: Draw, player_id: str) -> Iterator[str]:
-        turns = self._moved.get(over.match_id, {})
-        for turn, who, move in draw.moves:
-            if who == player_id and turn in turns and move not in turns[turn]:
-                yield f"it says that you moved {move!r}, and you moved {turns[turn][-1]!r}"
+    def _move_doubts(self, match_id: str, draw: Draw, player_id: str) -> list[str]:
+        turns = self._moved.get(match_id, {})
+        return [
+            f"it says that you moved {move!r}, and you moved {turns[turn][-1]!r}"
+            for turn, who, move in draw.moves
+            if who == player_id and turn in turns and move not in turns[turn]
+        ]
 
     def _keep(self, kept: dict[str, T], match_id: str, value: T) -> T:
         """Remember the first value of a match, and forget the oldest match of too many."""
@@ -96,47 +107,35 @@ class DrawCheck:
         return kept.setdefault(match_id, value)
 
 
-def _announced_doubts(
-    over: GameOver, draw: Draw, announced: tuple[int, str] | None
-) -> Iterator[str]:
-    if announced is None:
-        return
-    generation = generation_of(over)
-    if generation != announced[0]:
-        yield f"it was drawn anew (generation {generation}), which was not announced before"
-    elif draw.commitment != announced[1]:
-        yield "its commitment is not the one that was announced before the round"
+def own_match(message: RoundAnnouncement, player_id: str) -> RoundMatch | None:
+    """The match of a player in a round; None if it has a bye."""
+    for match in message.matches:
+        if player_id in (match.player_A_id, match.player_B_id):
+            return match
+    return None
 
 
-def _seed_doubts(over: GameOver, draw: Draw) -> Iterator[str]:
-    try:
-        seed = bytes.fromhex(draw.seed)
-    except ValueError:
-        yield "its seed is no hexadecimal number"
-        return
-    if draws.commitment(seed, over.league_id, over.match_id) != draw.commitment:
-        yield "its seed does not fit its commitment"
+def _not_announced(draw: Draw, announced_generation: int) -> str:
+    generation = draw.generation or 0
+    if generation != announced_generation:
+        return f"it was drawn anew (generation {generation}), which was not announced before"
+    return "its commitment is not the one that was announced before the round"
 
 
-def _number_doubts(over: GameOver, draw: Draw, bounds: tuple[int, int]) -> Iterator[str]:
+def _number_doubts(
+    over: GameOver, moves: draws.Moves, seed: bytes, bounds: tuple[int, int]
+) -> list[str]:
     """The number follows from seed and moves, and the winner from the number."""
-    result = over.game_result
-    number = draws.number(
-        bytes.fromhex(draw.seed),
-        over.league_id,
-        over.match_id,
-        index=0,
-        moves=draw.moves,
-        bounds=bounds,
-    )
+    result, names = over.game_result, (over.league_id, over.match_id)
+    number = draws.number(seed, *names, index=0, moves=moves, bounds=bounds)
     if result.drawn_number != number:
-        yield f"its number is {result.drawn_number}, and seed and moves give {number}"
-        return
-    choices = {player_id: move for _, player_id, move in draw.moves}
+        return [f"its number is {result.drawn_number}, and seed and moves give {number}"]
+    doubts, choices = [], {player_id: move for _, player_id, move in moves}
     if result.choices != choices:
-        yield "its choices are not the moves that the number was drawn from"
+        doubts.append("its choices are not the moves that the number was drawn from")
     right = [who for who, move in choices.items() if move == even_odd.PARITIES[number % 2]]
     winner = right[0] if len(right) == 1 else None
     if result.winner_player_id != winner:
         said = result.winner_player_id or "nobody"
-        yield f"it says that {said} won, and by these choices {winner or 'nobody'} did"
+        doubts.append(f"it says that {said} won, and by these choices {winner or 'nobody'} did")
+    return doubts

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
@@ -181,9 +180,9 @@ class Memory:
     def turn(self, call: ChooseParityCall | GameMoveCall, player_id: str, seconds: float) -> Turn:
         """What the strategy is shown."""
         legal: Sequence[Any] = PARITIES
-        position: Any = {}
+        position, turn = {}, 0
         if isinstance(call, GameMoveCall):
-            legal, position = call.legal_moves or (), call.position
+            legal, position, turn = call.legal_moves or (), call.position, call.turn
         return Turn(
             game_type=call.game_type,
             league_id=call.league_id,
@@ -197,7 +196,7 @@ class Memory:
             legal_moves=legal,
             position=position,
             seconds_left=seconds,
-            rng=self._rng(call, player_id),
+            seed=f"{self._seed}|{call.league_id}|{call.match_id}|{player_id}|{turn}",
             opponent_name=self.name(call.context.opponent_id),
             past=self.past,
         )
@@ -211,7 +210,9 @@ class Memory:
         self.past = [m for m in matches if (m["league_id"], m["player_id"]) != own]
         for match in matches:
             if (match["league_id"], match["player_id"]) == own:
-                self._remember(match)
+                said = match.get("draw_generation", 0)  # A file may hold anything.
+                generation = said if isinstance(said, int) else 0
+                self._remember(match, _Known(generation, _end(match.get("result"))))
 
     def over(self, message: GameOver, player_id: str) -> bool:
         """Remember a match that is over; False if it was remembered already.
@@ -219,22 +220,24 @@ class Memory:
         One that was drawn anew takes the place of the first.
         """
         result = message.game_result
-        opponent_id = next((p for p in result.choices if p != player_id), None)
+        others = [each for each in result.choices if each != player_id]
+        opponent_id = others[0] if others else None
+        match = {
+            "league_id": message.league_id,
+            "game_type": message.game_type,
+            "match_id": message.match_id,
+            "round_id": message.round_id,
+            "player_id": player_id,
+            "opponent_id": opponent_id,
+            "opponent_name": self.name(opponent_id),
+            "result": msgspec.to_builtins(result),
+            "won": result.winner_player_id == player_id,
+        }
         generation = generation_of(message)
-        return self._remember(
-            {
-                "league_id": message.league_id,
-                "game_type": message.game_type,
-                "match_id": message.match_id,
-                "round_id": message.round_id,
-                "player_id": player_id,
-                "opponent_id": opponent_id,
-                "opponent_name": self.name(opponent_id),
-                "result": msgspec.to_builtins(result),
-                "won": result.winner_player_id == player_id,
-                **({"draw_generation": generation} if generation else {}),
-            }
-        )
+        if generation:
+            match["draw_generation"] = generation
+        end = (result.winner_player_id, result.drawn_number)
+        return self._remember(match, _Known(generation, end))
 
     def contradicts(self, message: GameOver) -> bool:
         """Whether the match ended otherwise, or was drawn otherwise, as it is remembered."""
@@ -271,27 +274,22 @@ class Memory:
             self._names |= {row.player_id: row.display_name for row in self.standings.rows}
         return self._names.get(player_id or "", "")
 
-    def _remember(self, match: Mapping[str, Any]) -> bool:
+    def _remember(self, match: Mapping[str, Any], known: _Known) -> bool:
         if not match["match_id"]:  # A foreign referee does not say which: it is a new one.
             self.history.append(match)
             return True
         name = (match["league_id"], match["match_id"])
-        said, former = match.get("draw_generation", 0), self._ended.get(name)
-        generation = said if isinstance(said, int) else 0  # A file may hold anything.
-        if former and generation <= former.generation:
+        former = self._ended.get(name)
+        if former and known.generation <= former.generation:
             return False
         if former:
             del self._ended[name]
             self.history.forget(match["match_id"])
-        self._ended[name] = _Known(generation, _end(match.get("result")))
+        self._ended[name] = known
         if len(self._ended) > self._ended_max:
             del self._ended[next(iter(self._ended))]
         self.history.append(match)
         return True
-
-    def _rng(self, call: ChooseParityCall | GameMoveCall, player_id: str) -> Random:
-        turn = 0 if isinstance(call, ChooseParityCall) else call.turn
-        return Random(f"{self._seed}|{call.league_id}|{call.match_id}|{player_id}|{turn}")
 
 
 def _end(result: Any) -> tuple[Any, Any] | None:

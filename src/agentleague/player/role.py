@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from agentleague import errors
-from agentleague.player.draw_check import DrawCheck
+from agentleague.player.draw_check import DrawCheck, own_match
 from agentleague.player.foreign_referees import ForeignReferees, MatchQuery, PushKey
 from agentleague.player.memory import LIMITS, Memory, PlayerLimits
 from agentleague.protocol import messages
@@ -228,7 +228,8 @@ class Player(agent.Agent):
         if self.memory.over(message, me):
             again = "again, since its first result was lost: " if is_another else ""
             self.news.append(_result_in_words(message, me, again))
-            self._notify("result", lambda: self.memory.history[-1])
+            if self.hook_calls is not None:
+                self.hook_calls.append(HookCall("result", self.memory.history[-1]))
             # Before it is registered it has still to show the one of its last run.
             if is_sealed and self._registration.match_tokens and self.agent_id:
                 self._registration.keep(message.receipt)
@@ -273,7 +274,8 @@ class Player(agent.Agent):
             self._announced(message)
         elif isinstance(message, messages.LeagueStandingsUpdate):
             self.memory.table(message)
-            self._notify("standings", lambda: self.memory.standings)
+            if self.hook_calls is not None:
+                self.hook_calls.append(HookCall("standings", self.memory.standings))
         elif isinstance(message, messages.LeagueErrorMessage):
             self.say_error(message)
         return self._acknowledgement(message, now)
@@ -287,17 +289,18 @@ class Player(agent.Agent):
 
     def _announced(self, message: messages.RoundAnnouncement) -> None:
         me = self.agent_id or self._earlier_id
-        loss = self._draw_check.announced(message, me)
-        if loss:
-            self.news.append(loss)
-        for each in message.matches:
-            if me in (each.player_A_id, each.player_B_id):
-                self.memory.paired(each)
-                self._foreign_referees.announced = each.match_id
-                self._referee_endpoint = getattr(each, "referee_endpoint", "")
+        own = own_match(message, me)
+        if own:
+            loss = self._draw_check.announced(own)
+            if loss:
+                self.news.append(loss)
+            self.memory.paired(own)
+            self._foreign_referees.announced = own.match_id
+            self._referee_endpoint = getattr(own, "referee_endpoint", "")
         if message.round_id != self._round_id:  # A match that changes hands is announced again.
             self._round_id = message.round_id
-            self._notify("round", lambda: seen_by(me, message))
+            if self.hook_calls is not None:
+                self.hook_calls.append(HookCall("round", seen_by(me, message)))
 
     def _league_over(
         self, asked: Asked, message: messages.LeagueCompleted, now: float
@@ -375,7 +378,8 @@ class Player(agent.Agent):
         own = rows.get(self.agent_id or self._earlier_id)
         rank = f" {_rank_in_words(own, self._completed)}" if own else ""
         self.news.append(f"The league is over.{rank}")
-        self._notify("league_end", lambda: msgspec.to_builtins(self._completed))
+        if self.hook_calls is not None:
+            self.hook_calls.append(HookCall("league_end", msgspec.to_builtins(self._completed)))
         return [End(self._completed)]
 
     def _goes_on(self, status: Any) -> bool:
@@ -383,10 +387,6 @@ class Player(agent.Agent):
         if self.has_foreign_manager:
             return status in GOING_ON
         return bool(status != "LEAGUE_COMPLETED")
-
-    def _notify(self, name: str, data: Callable[[], Any]) -> None:
-        if self.hook_calls is not None:
-            self.hook_calls.append(HookCall(name, data()))
 
     def _asked(self, stimulus: Asked, now: float) -> list[Effect]:
         """A message without the token of its match is refused, unless the manager explains it."""

@@ -1,6 +1,7 @@
 """What a role can do: values, so that a test compares lists."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -76,7 +77,7 @@ class WakeAt(Struct, frozen=True, gc=False):
     when: float
 
 
-class Turn(Struct, frozen=True, kw_only=True):
+class Turn(Struct, frozen=True, kw_only=True, dict=True):
     """What an author's function is shown when it is to move.
 
     `history` has the matches of this league, `past` those of earlier ones that were kept; a name is
@@ -95,9 +96,14 @@ class Turn(Struct, frozen=True, kw_only=True):
     legal_moves: Sequence[Any]
     position: Any
     seconds_left: float
-    rng: Random
+    seed: str  # of `rng`
     opponent_name: str = ""
     past: Sequence[Mapping[str, Any]] = ()
+
+    @cached_property
+    def rng(self) -> Random:
+        """The random numbers of this turn; seeding takes as long as the rest of a turn."""
+        return Random(self.seed)
 
 
 class RunStrategy(Struct, frozen=True):
