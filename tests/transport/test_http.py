@@ -21,6 +21,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.protocol.tokens import is_proved
 from agentleague.roles.effects import Address
+from agentleague.roles.stimuli import read_headers
 from agentleague.runtime.clock import LoopClock
 from agentleague.runtime.processes import Place
 from agentleague.simulation.clock import VirtualClock
@@ -77,7 +78,11 @@ def test_a_request_is_answered_with_the_message_of_its_type():
 
 def test_headers_of_a_call_reach_the_agent_that_is_asked():
     def on_ask(message, caller, reply):
-        reply(LeagueQueryResponse(message.query_type, data={"proof": caller.headers["x-proof"]}))
+        reply(
+            LeagueQueryResponse(
+                message.query_type, data={"proof": read_headers(caller.head)["x-proof"]}
+            )
+        )
 
     headers = (("X-Proof", "abc"), ("X-Other", "1"))
     answer = with_port(on_ask=on_ask, message=LeagueQuery("GET_STATUS"), headers=headers)
@@ -113,7 +118,7 @@ def test_a_call_to_an_agent_that_wants_proofs_is_proved_by_its_header():
     for caller in callers:
         assert is_proved(caller.proof, [b"two"], caller.body)
         assert not is_proved(caller.proof, [b"two"], b"{}")
-        assert caller.headers["x-other"] == "1"
+        assert read_headers(caller.head)["x-other"] == "1"
     assert len({caller.proof for caller in callers}) == 3
 
 

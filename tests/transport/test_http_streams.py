@@ -8,6 +8,7 @@ import pytest
 import uvloop
 
 from agentleague.errors import LeagueError
+from agentleague.roles.stimuli import read_headers
 from agentleague.transport.http_response import Handler, HttpRequest, Response, Stream
 from agentleague.transport.http_server import HttpServer, ServerLimits
 
@@ -105,7 +106,7 @@ def test_a_handler_sees_method_path_and_headers(run) -> None:
 
             (request,) = application.requests
             assert (request.method, request.path, request.query) == ("GET", "/live/1", "page=2")
-            assert request.headers == {
+            assert read_headers(request.head) == {
                 "host": "127.0.0.1",
                 "authorization": "Bearer x",
                 "mcp-session-id": "7",
@@ -119,7 +120,7 @@ def test_a_head_that_is_recognised_carries_its_query_and_headers_too(run) -> Non
     seen: list[tuple[str, str, str]] = []
 
     def note(request: HttpRequest, respond: Response) -> None:
-        seen.append((request.path, request.query, request.headers["authorization"]))
+        seen.append((request.path, request.query, read_headers(request.head)["authorization"]))
         respond(200, request.body)
 
     async def talk() -> None:

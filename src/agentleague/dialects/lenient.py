@@ -22,6 +22,7 @@ from agentleague.errors import (
 )
 from agentleague.protocol import codec, jsonrpc, timestamps
 from agentleague.protocol.codec import Incoming, encode
+from agentleague.protocol.fast_path import lacks_of
 from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import (
     MESSAGES,
@@ -29,7 +30,6 @@ from agentleague.protocol.messages import (
     PROTOCOL,
     GameMessage,
     Message,
-    MoveContext,
     tag_of,
 )
 from agentleague.protocol.tokens import GUEST_TOKEN
@@ -61,7 +61,9 @@ def read_request(
     is_empty = envelope.method and bytes(envelope.body) == b"{}"
     if is_empty and _is_beside_method(body):
         envelope.form, envelope.body = Form.HYBRID, body
-    elif not (isinstance(incoming.error, CORRECTED) or incoming.missing or _lacks(incoming)):
+    elif not (
+        isinstance(incoming.error, CORRECTED) or incoming.missing or _lacks(incoming.message)
+    ):
         return incoming
     called = envelope.message_type or envelope.method
     name = METHODS.get(called.lower()) or message_like(called, taken) or _name_by_content(envelope)
@@ -86,13 +88,10 @@ def write_answer(envelope: Envelope, message: Message) -> bytes:
     return encode({**_object.decode(body), **_object.decode(wrapped)}) if wrapped else b""
 
 
-def _lacks(incoming: Incoming) -> bool:
+def _lacks(message: Message | None) -> bool:
     """Whether a message of a match lacks what may stand elsewhere in it."""
-    message = incoming.message
-    if not isinstance(message, GameMessage):
-        return False
-    context = getattr(message, "context", None)
-    return not message.match_id or (isinstance(context, MoveContext) and not context.opponent_id)
+    lacks = lacks_of(type(message)) if isinstance(message, GameMessage) else None
+    return bool(lacks and lacks(message, b""))
 
 
 def _name_by_content(envelope: Envelope) -> str:

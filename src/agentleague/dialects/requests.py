@@ -22,6 +22,7 @@ from agentleague.dialects.search import ENDPOINT
 from agentleague.errors import MissingField
 from agentleague.protocol import codec
 from agentleague.protocol.codec import Incoming, Spelling
+from agentleague.protocol.fast_path import is_unclear
 from agentleague.protocol.jsonrpc import UNREADABLE
 from agentleague.protocol.messages import METHODS, MatchResultReport
 
@@ -204,16 +205,13 @@ def _with_all_it_says(
     report: MatchResultReport, body: bytes, text: bytes | Raw
 ) -> MatchResultReport:
     """A report that can be read, with what it says elsewhere of how the match ended."""
-    details = report.result.details
-    is_unclear = details.status is None or (
-        details.status == "DRAW" and b"TECHNICAL" in body.upper()
-    )
-    if not is_unclear and report.epoch is not UNSET:  # A referee of ours sent it.
+    details, must_be_read = report.result.details, is_unclear(report, body)
+    if not must_be_read and report.epoch is not UNSET:  # A referee of ours sent it.
         return report
     with suppress(*UNREADABLE):  # Then it is not what is meant.
         fields = {**respell(REPORT, text), "message_type": REPORT}
         found = cast("MatchResultReport", codec.DECODERS[REPORT].decode(_encode(fields)))
-        if is_unclear:
+        if must_be_read:
             return found
         details = replace(details, ends=found.result.details.ends)
     return replace(report, result=replace(report.result, details=details))

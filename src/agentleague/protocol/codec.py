@@ -162,11 +162,6 @@ def missing_fields(message: Message, body: bytes) -> list[str]:
     ]
 
 
-def text_of(envelope: Envelope) -> bytes | Raw:
-    """The text of the message in a request."""
-    return jsonrpc.params_of(envelope.whole) if envelope.whole else envelope.body
-
-
 def write_request(message: Message, request_id: int) -> bytes:
     """A request in the canonical form."""
     return b'%b%b,"id":%d}' % (_OPENINGS[type(message)], encode(message), request_id)
@@ -341,7 +336,8 @@ def _decode(name: str, text: bytes | Raw) -> Message | None:
 def _about(envelope: Envelope) -> dict[str, Any]:
     """The ids and the token of a refused message, as far as they can be read."""
     try:
-        return msgspec.structs.asdict(_refused.decode(text_of(envelope)))
+        text = jsonrpc.params_of(envelope.whole) if envelope.whole else envelope.body
+        return msgspec.structs.asdict(_refused.decode(text))
     except jsonrpc.UNREADABLE:
         return {}
 

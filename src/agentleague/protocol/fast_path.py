@@ -10,7 +10,7 @@ player in every round.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -91,10 +91,8 @@ class _Request(Struct, gc=False):
     id: RequestId | UnsetType = UNSET
 
 
-class _Method(NamedTuple):
-    name: str
-    decoder: "msgspec.json.Decoder[_Request]"
-    lacks: Callable[[Any, bytes], Any] | None  # message, body -> what may stand elsewhere in it
+Lacks = Callable[[Any, bytes], Any]  # message, body -> whether something may stand elsewhere in it
+_Method = tuple[str, "msgspec.json.Decoder[_Request]", Lacks | None]
 
 
 class OwnForm(dict[bytes, _Method | None]):
@@ -114,8 +112,7 @@ class OwnForm(dict[bytes, _Method | None]):
         cls = self._partial.get(name, MESSAGES[name].cls)
         fields = [("params", cls), ("id", RequestId | UnsetType, UNSET)]
         request = msgspec.defstruct("Request", fields, gc=False)  # type: ignore[arg-type]
-        found = _Method(method.decode(), msgspec.json.Decoder(request), _lacks(cls))
-        self[method] = found
+        found = self[method] = (method.decode(), msgspec.json.Decoder(request), lacks_of(cls))
         return found
 
     def read(self, body: bytes) -> tuple[Envelope, Message, None, tuple[str, ...]] | None:
@@ -156,7 +153,7 @@ def _check_text(request: _Request, body: bytes) -> None:
     json_text.check_depth(body)
 
 
-def _lacks(cls: type[Message]) -> Callable[[Any, bytes], Any] | None:
+def lacks_of(cls: type[Message]) -> Lacks | None:
     """How to see whether a message of this class has everything in its documented place."""
     if issubclass(cls, (ChooseParityCall, GameMoveCall)):
         return lambda message, body: not (message.match_id and message.context.opponent_id)
@@ -171,6 +168,11 @@ def _lacks(cls: type[Message]) -> Callable[[Any, bytes], Any] | None:
 
 def _report_lacks(message: MatchResultReport, body: bytes) -> Any:
     """Whether a referee of ours did not send it, or it may not say how the match ended."""
-    status = message.result.details.status
-    is_unclear = status is None or (status == "DRAW" and b"TECHNICAL" in body.upper())
-    return is_unclear or message.epoch is UNSET or codec.missing_fields(message, body)
+    is_whole = message.epoch is not UNSET and not is_unclear(message, body)
+    return not is_whole or codec.missing_fields(message, body)
+
+
+def is_unclear(report: MatchResultReport, body: bytes) -> bool:
+    """Whether a report may say elsewhere how the match ended."""
+    status = report.result.details.status
+    return status is None or (status == "DRAW" and b"TECHNICAL" in body.upper())

@@ -271,30 +271,21 @@ class Host:
         if is_full or self._decided - self._committed > self._limits.waiting:
             reply(StorageError("the disk is behind; send the same message again later"))
             return
-        answer = None
+        answer = bug = None
         if self._decided == self._committed and self.on_seen is None and not self._has_failed:
             try:
                 answer = self.role.answer(message, caller, self._clock.now())
-            except Exception as bug:
-                self._stumble(self._new_request(message, caller, reply), bug)
-                return
+            except Exception as raised:
+                bug = raised
         if answer is None:
-            self.feed(self._new_request(message, caller, reply))
+            self._asked += 1
+            self._replies[self._asked] = reply
+            asked = Asked(message, caller, self._asked)
+            self._stumble(asked, bug) if bug else self.feed(asked)
             return
         reply(answer)
         if self.on_step:
             self.on_step()
-
-    def _new_request(
-        self,
-        message: Message,
-        caller: stimuli.Caller,
-        reply: Callable[[Message | LeagueError], None],
-    ) -> Asked:
-        """A request whose answer is an effect."""
-        self._asked += 1
-        self._replies[self._asked] = reply
-        return Asked(message, caller, self._asked)
 
     def _stumble(self, stimulus: Stimulus, bug: Exception) -> None:
         """A bug of ours: say so, and go on; but never with decisions that are not on disk."""

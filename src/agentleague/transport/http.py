@@ -256,22 +256,15 @@ class HttpTransport:
         if request.is_forwarded or proxies.own_name:
             source = proxies.source_of(source, request.head)
         token = (message.auth_token or None) if message else None
-        is_limited, request_id = self._is_limited, envelope.id
+        form, request_id = envelope.form, envelope.id
+        method, nested = envelope.method, envelope.nested_in
+        body, has_text, has_none = request.body, type(request_id) is str, request_id is UNSET
+        peer, account = source or request.source, ""
+        if self._is_limited:
+            body, account = b"", self._account(peer, token, message)
         caller = Caller(
-            source,
-            token,
-            envelope.form,
-            missing,
-            envelope.method,
-            request.head,
-            b"" if is_limited else request.body,
-            (),
-            envelope.nested_in,
-            type(request_id) is str,
-            request_id is UNSET,
+            source, token, form, missing, method, request.head, body, (), nested, has_text, has_none
         )
-        peer = source or request.source
-        account = self._account(peer, token, message) if is_limited else ""
         if message is None or account:
             self._weigh(peer, account, caller, message or error, reply)
         else:

@@ -227,11 +227,12 @@ class Reader:
     def _learn(self, handler: Handler) -> None:
         """Remember a good head whose bytes, with its length, say where its request ends."""
         fields, heads = self._fields, self._checks.heads
-        head, length = _without_length(self._start[: self._start.find(b"\r\n\r\n") + 4])
+        end = self._start.find(b"\r\n\r\n")
+        head, _, digits = self._start[: max(end, 0)].rpartition(_LENGTH)
         is_special = self._is_old or self._is_final or self._upgrades or self.continue_due
         if is_special or b"transfer-encoding" in fields or len(head) > _HEAD_BYTES_KEPT:
             return
-        if not head.startswith(b"POST ") or fields.get(b"content-length") != b"%d" % length:
+        if not head.startswith(b"POST ") or fields.get(b"content-length") != digits:
             return  # It began in an earlier slice, or says its length elsewhere too.
         if len(heads) >= _HEADS_KEPT:
             heads.clear()
@@ -339,14 +340,6 @@ class Reader:
         where = (self._path, body, self.source, self._method, head, self._query)
         request = HttpRequest(*where, _is_forwarded(head))
         self.complete.append((request, self._handler, self._is_head, self._is_old))
-
-
-def _without_length(head: bytes) -> tuple[bytes, int]:
-    """A head that ends with its Content-Length in two parts; nothing for any other."""
-    before, _, after = head.rpartition(_LENGTH)
-    digits = after[:-4]
-    is_length = digits.isdigit() and len(digits) <= _DIGITS_MAX
-    return (before, int(digits)) if is_length else (b"", -1)
 
 
 def _is_forwarded(head: bytes) -> bool:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from agentleague.errors import LeagueError
 from agentleague.roles.effects import Headers
-from agentleague.roles.stimuli import read_headers, write_headers
+from agentleague.roles.stimuli import write_headers
 
 if TYPE_CHECKING:
     from agentleague.transport.http_server import _Connection
@@ -31,11 +31,6 @@ class HttpRequest(Struct, frozen=True, gc=False):
     head: bytes = b""  # request line and headers as they were sent, without the length
     query: str = ""  # the text behind "?", as it was sent
     is_forwarded: bool = False  # A header says for whom.
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The headers by lower-case name; they are read only when somebody asks."""
-        return read_headers(self.head)
 
 
 Handler = Callable[[HttpRequest, "Response"], None]
