@@ -67,7 +67,7 @@ DECIDING = frozenset(
     }
 )
 MISFITS_MAX = 20  # in one message; each is found by reading it once more
-EXPECTED_OF: dict[type[Message], list[tuple[str, Any]]] = {  # paths, and names or getters
+_EXPECTED: dict[type[Message], list[tuple[str, Any]]] = {  # paths, and names or getters
     MESSAGES[name].cls: [
         (path, f'"{path.rpartition(".")[2]}"'.encode() if path in FILLED_IN else attrgetter(path))
         for path in ("protocol", "message_type", *ENVELOPE, *paths)
@@ -146,20 +146,14 @@ def read_request(
         return Incoming(envelope, None, error)
     except jsonrpc.UNREADABLE as error:
         return Incoming(envelope, None, json_text.explain(body, error))
-    if type(message) in EXPECTED_OF:
+    if type(message) in _EXPECTED:
         unfit = {each.partition(" ")[0] for each in misfits}
         misfits += spelling.unused(WIRE_NAME[type(message)], body)
-        misfits += [path for path in missing_fields(message, body) if path not in unfit]
+        for path, at in _EXPECTED[type(message)]:
+            is_there = at in body if isinstance(at, bytes) else at(message)
+            if not is_there and path not in unfit:
+                misfits.append(path)
     return Incoming(envelope, message, None, tuple(misfits))
-
-
-def missing_fields(message: Message, body: bytes) -> list[str]:
-    """The paths of expected fields that are not in a message, which this body held."""
-    return [
-        path
-        for path, at in EXPECTED_OF[type(message)]
-        if not (at in body if isinstance(at, bytes) else at(message))
-    ]
 
 
 def write_request(message: Message, request_id: int) -> bytes:

@@ -10,6 +10,7 @@ player in every round.
 
 from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -34,6 +35,7 @@ from agentleague.protocol.messages import (
     StandingRow,
     StartMatch,
     Text,
+    tag_of,
 )
 
 _rows = msgspec.json.Decoder(list[StandingRow])
@@ -103,7 +105,9 @@ class OwnForm(dict[bytes, _Method | None]):
 
     def __init__(self, taken: frozenset[str], *, thorough: bool) -> None:
         self._thorough, self._partial = thorough, {} if thorough else PARTIAL_MESSAGES
-        self._names = {str(MESSAGES[name].method).encode(): name for name in taken}
+        # Only in a text that we would write, whatever is not filled in here was written there.
+        read = taken if thorough else taken - codec.EXPECTED.keys()
+        self._names = {str(MESSAGES[name].method).encode(): name for name in read}
 
     def __missing__(self, method: bytes) -> _Method | None:
         name = self._names.get(method)
@@ -161,15 +165,15 @@ def lacks_of(cls: type[Message]) -> Lacks | None:
         return lambda message, body: not message.match_id
     if issubclass(cls, _WITH_MATCHES):  # All rows have one author.
         return lambda message, body: message.matches and not message.matches[0].player_A_id
-    if issubclass(cls, MatchResultReport):
-        return _report_lacks
-    return codec.missing_fields if cls in codec.EXPECTED_OF else None
-
-
-def _report_lacks(message: MatchResultReport, body: bytes) -> Any:
-    """Whether a referee of ours did not send it, or it may not say how the match ended."""
-    is_whole = message.epoch is not UNSET and not is_unclear(message, body)
-    return not is_whole or codec.missing_fields(message, body)
+    if (name := tag_of(cls)) not in codec.EXPECTED:
+        return None
+    paths = {*codec.ENVELOPE, *codec.EXPECTED[name]} - {*codec.FILLED_IN}
+    told = attrgetter(*sorted(paths))
+    if cls is not MatchResultReport:
+        return lambda message, body: not all(told(message))
+    return lambda message, body: (  # Or a referee of ours did not send it.
+        message.epoch is UNSET or is_unclear(message, body) or not all(told(message))
+    )
 
 
 def is_unclear(report: MatchResultReport, body: bytes) -> bool:
