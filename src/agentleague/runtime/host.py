@@ -267,12 +267,12 @@ class Host:
         reply: Callable[[Message | LeagueError], None],
     ) -> None:
         """Let the role answer at once, unless others wait for the disk, or must see each step."""
-        is_full = self._ledger is not None and self._ledger.journal.state == "full"
-        if is_full or self._decided - self._committed > self._limits.waiting:
+        behind, ledger = self._decided - self._committed, self._ledger
+        if behind > self._limits.waiting or (ledger and ledger.journal.state == "full"):
             reply(StorageError("the disk is behind; send the same message again later"))
             return
         answer = bug = None
-        if self._decided == self._committed and self.on_seen is None and not self._has_failed:
+        if not (behind or self.on_seen or self._has_failed):
             try:
                 answer = self.role.answer(message, caller, self._clock.now())
             except Exception as raised:
