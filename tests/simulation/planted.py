@@ -220,10 +220,11 @@ def a_lost_message_blocks_the_queue(monkeypatch):
     """An agent that once left a message unanswered is sent nothing any more."""
     answered = Outbox.answered
 
-    def stuck(outbox, agent_id, *, ran_out):
-        done = answered(outbox, agent_id, ran_out=ran_out)
-        if ran_out and agent_id in outbox._ready:
-            outbox._ready.remove(agent_id)
+    def stuck(outbox, agents, *, ran_out):
+        done = answered(outbox, agents, ran_out=ran_out)
+        for agent_id in agents:
+            if ran_out and agent_id in outbox.ready:
+                outbox.ready.remove(agent_id)
         return done
 
     monkeypatch.setattr(Outbox, "answered", stuck)

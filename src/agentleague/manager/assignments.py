@@ -371,16 +371,15 @@ class Assignments:
             if is_ours and record.match_id in self.leases and not record.decided:
                 self._send(record.referee_id, [record.match_id])
 
-    def assignment_answered(
-        self, referee_id: str, matches: Sequence[str], error: LeagueError | None
-    ) -> None:
-        """An assignment was taken, or is to be sent again."""
-        if error is None:
-            self.answered(referee_id)
-            return
-        self._workload.give_back(referee_id, matches)
+    def heard_by(self, who: Sequence[str], what: Sequence[str], error: LeagueError | None) -> None:
+        """An assignment of these matches was taken, or is to be sent again."""
         again = self._step.now + self._limits.assign_again_seconds
-        self._step.wake(keys.AssignAgain(referee_id), again)
+        for referee_id in who:
+            if error is None:
+                self.answered(referee_id)
+            else:
+                self._workload.give_back(referee_id, what)
+                self._step.wake(keys.AssignAgain(referee_id), again)
 
     def answered(self, referee_id: str) -> None:
         """A referee took a match."""

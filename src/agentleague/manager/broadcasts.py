@@ -6,7 +6,7 @@ large league agents of ours get few rows, and ask when they want to know more: t
 stand together get the same message, which is written once.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -34,27 +34,30 @@ class Broadcasts:
         self._step, self._credentials = step, credentials
         self._league = step.league
 
-    def announcements(self) -> Iterator[tuple[str, messages.Message]]:
+    def announcements(self) -> list[tuple[str, messages.Message]]:
         """The matches of the running round, for each player."""
         return self._to_each_player(self.match_rows)
 
-    def tables(self) -> Iterator[tuple[str, messages.Message]]:
+    def tables(self) -> list[tuple[str, messages.Message]]:
         """The table, for each player."""
         return self._to_each_player(self.table_rows)
 
     def _to_each_player(
         self, rows_of: Callable[[bool], "Rows"]
-    ) -> Iterator[tuple[str, messages.Message]]:
+    ) -> list[tuple[str, messages.Message]]:
         """For all but those whom the organiser removed; only rows that somebody gets are made."""
         roster = self._league.roster
         is_large, dialects = len(roster.players) > SMALL_PLAYERS, roster.dialects
-        few = {
-            each: is_large and member.proofs and each not in dialects
-            for each, member in roster.players.items()
-            if each not in roster.removed
-        }
-        rows = {is_short: rows_of(is_short) for is_short in {*few.values()}}
-        return ((each, rows[is_short].message(each)) for each, is_short in few.items())
+        receivers: dict[bool, list[str]] = {}
+        for each, member in roster.players.items():
+            if each not in roster.removed:
+                is_short = is_large and member.proofs and each not in dialects
+                receivers.setdefault(is_short, []).append(each)
+        return [
+            told
+            for is_short, players in receivers.items()
+            for told in rows_of(is_short).to_each(players)
+        ]
 
     def match_rows(self, is_short: bool = False) -> "Rows":
         """The matches of the running round; a player gets the commitment of its own match."""
@@ -264,42 +267,45 @@ class Rows:
     ) -> None:
         self._rows, self._index, self._own, self._head = rows, index, own, head
         self._write, self._is_short = write, is_short
-        self._messages: dict[_Window, messages.Message] = {}
+        self._messages: dict[int, messages.Message] = {}  # by block
         longest = max(map(len, own or rows), default=0) + 1
         bytes_max = ROWS_BYTES - room
         fits = sum(map(len, rows)) + len(rows) + longest <= bytes_max
         self._fitting = len(rows) if fits else bytes_max // longest
+        is_same = fits and rows and not own  # for all
+        self._block = BLOCK_ROWS if is_short else len(rows) if is_same else 1
 
-    def message(self, agent_id: str) -> messages.Message:
-        """What an agent gets; it is written for the first of all who get the same."""
-        window = self._window(agent_id)
-        if window not in self._messages:
-            text, more = self._cut(window)
-            self._messages[window] = self._write(text, **more)
-        return self._messages[window]
+    def to_each(self, agents: Iterable[str]) -> list[tuple[str, messages.Message]]:
+        """What these agents get; it is written for the first of all who get the same."""
+        told = []
+        for agent_id in agents:
+            block = self._index.get(agent_id, -1) // self._block
+            message = self._messages.get(block)
+            if message is None:
+                text, more = self._cut(block)
+                message = self._messages[block] = self._write(text, **more)
+            told.append((agent_id, message))
+        return told
 
     def fit(self, agent_id: str) -> tuple[Any, dict[str, Any]]:
         """An agent's rows, which msgspec copies as they are, and fields that say if some miss."""
-        return self._cut(self._window(agent_id))
+        return self._cut(self._index.get(agent_id, -1) // self._block)
 
-    def _window(self, agent_id: str) -> "_Window":
-        own, head = self._index.get(agent_id), self._head
+    def _cut(self, block: int) -> tuple[Any, dict[str, Any]]:
+        """What those of a block get; block -1 is of those who have no row."""
+        head, rows, first = self._head, self._rows, max(block, 0) * self._block
         if self._is_short:
-            first = (own or 0) // BLOCK_ROWS * BLOCK_ROWS
-            return max(head, first - 1), first + BLOCK_ROWS + 1, None
-        near = self._fitting - head
-        low = max(head, min((own or 0) - near // 2, len(self._rows) - near))
-        return low, low + near, own if self._own else None
-
-    def _cut(self, window: "_Window") -> tuple[Any, dict[str, Any]]:
-        low, high, own = window
-        chosen = [*self._rows[: self._head], *self._rows[low:high]]
-        if own is not None:
-            chosen[own - low] = self._own[own]
-        is_cut = len(chosen) < len(self._rows)
-        more = {"total": len(self._rows), "truncated": True} if is_cut else {}
+            low, high = max(head, first - 1), first + BLOCK_ROWS + 1
+        else:
+            near = self._fitting - head
+            low = max(head, min(first - near // 2, len(rows) - near))
+            high = low + near
+        chosen = [*rows[:head], *rows[low:high]]
+        if self._own and block >= 0:
+            chosen[first - low] = self._own[first]
+        is_cut = len(chosen) < len(rows)
+        more = {"total": len(rows), "truncated": True} if is_cut else {}
         return Raw(b"[" + b",".join(chosen) + b"]"), more
 
 
-_Window = tuple[int, int, int | None]  # from which row to which, and the one that is its own
 FinalTable = tuple[Rows, dict[str, Any]]  # and the fields that name the champions

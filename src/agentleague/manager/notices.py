@@ -37,7 +37,7 @@ class ResultNotices:
         self._untold[match_id] = set(players)
         for player_id in players:
             self._tell(record, player_id)
-        self.told("", match_id)
+        self.told((), match_id)
 
     def tell_again(self, player_id: str) -> None:
         """A player came back: tell it the last match that it played to its end, and all since.
@@ -68,12 +68,12 @@ class ResultNotices:
             if self._league.matches[match_id].decided and match_id not in self._untold:
                 self.tell(match_id)
 
-    def told(self, player_id: str, match_id: str) -> None:
-        """A player was told, or given up; the last one closes the match."""
+    def told(self, players: Sequence[str], match_id: str) -> None:
+        """These players were told, or given up; the last one closes the match."""
         untold = self._untold.get(match_id)
         if untold is None:
             return
-        untold.discard(player_id)
+        untold.difference_update(players)
         if not untold:
             del self._untold[match_id]
             epoch = self._league.matches[match_id].epoch
@@ -110,11 +110,11 @@ class RefereeNotices:
         until = self._step.now + self._step.limits.new_referee_seconds
         self._step.wake(NewRefereeAnswersDue(record.match_id), until)
 
-    def told(self, player_id: str, match_id: str) -> None:
-        """A player was told, or given up."""
+    def told(self, players: Sequence[str], match_id: str) -> None:
+        """These players were told, or given up."""
         untold = self._untold.get(match_id)
         if untold is not None:
-            untold.discard(player_id)
+            untold.difference_update(players)
             if not untold:
                 self.stop_waiting(match_id)
 

@@ -6,7 +6,7 @@ not answer in time.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable
 
 from msgspec import Struct
 
@@ -29,7 +29,7 @@ class Outbox:
 
     At most `called_max` agents are called at a time; the others wait their turn. For an agent that
     did not answer a message in time only the newest of each type waits, until it answers one.
-    Messages that are dropped for that reason are in `dropped`; the manager counts them as given up.
+    Messages that are dropped for that reason count as given up.
     """
 
     def __init__(
@@ -38,33 +38,46 @@ class Outbox:
         self._address, self._seconds, self._called_max = address, seconds, called_max
         self._waiting: dict[str, list[Outgoing]] = {}  # agent -> messages; also with none waiting
         self._in_flight: dict[str, list[Outgoing]] = {}
-        self._ready: deque[str] = deque()  # agents to call as soon as there is room
+        self.ready: deque[str] = (
+            deque()
+        )  # agents that wait only for room, or for the end of the step
         self._lagging: set[str] = set()  # agents that let their last message run out
         self._broadcasts: dict[Hashable, list[str]] = {}  # in flight -> who did not answer yet
         self._last_broadcast = 0
-        self.dropped: list[tuple[str, Outgoing]] = []
+        self._settled: list[tuple[str, Key | None]] = []  # whose message was answered or dropped
 
-    def send(self, agent_id: str, outgoing: Outgoing) -> None:
-        """It goes out next, or behind what is in flight; a newer table replaces a waiting one."""
-        is_first = agent_id not in self._waiting
-        waiting = self._waiting.setdefault(agent_id, [])
-        if waiting and _is_table(outgoing) and _is_table(waiting[-1]):
-            waiting[-1] = outgoing
-            return
-        if outgoing.keep:  # It takes the place of what tells the same, behind what is told first.
-            waiting[:] = [other for other in waiting if other.subject != outgoing.subject]
-        waiting.append(outgoing)
-        if agent_id in self._lagging:
-            self._thin(agent_id, waiting)
-        if is_first:
-            self._ready.append(agent_id)
+    def send(
+        self,
+        messages: Iterable[tuple[str, Message]],
+        subject: Key | None = None,
+        receipt: int | None = None,
+        *,
+        keep: bool = False,
+    ) -> None:
+        """They go out next, or behind what is in flight; a newer table replaces a waiting one."""
+        for agent_id, message in messages:
+            outgoing = Outgoing(message, subject, receipt, keep)
+            waiting = self._waiting.get(agent_id)
+            if waiting is None:
+                self._waiting[agent_id] = [outgoing]
+                self.ready.append(agent_id)
+                continue
+            is_table = type(message) is LeagueStandingsUpdate
+            if is_table and waiting and type(waiting[-1].message) is LeagueStandingsUpdate:
+                waiting[-1] = outgoing
+                continue
+            if keep:  # It takes the place of what tells the same, behind what is told first.
+                waiting[:] = [other for other in waiting if other.subject != subject]
+            waiting.append(outgoing)
+            if agent_id in self._lagging:
+                self._thin(agent_id, waiting)
 
     def calls(self, now: float) -> list[Call | Broadcast]:
         """What goes out now, to all for whom there is room."""
         until, letters = now + self._seconds, []
         calls: list[Call | Broadcast] = []
-        while self._ready and len(self._in_flight) < self._called_max:
-            agent_id = self._ready.popleft()
+        while self.ready and len(self._in_flight) < self._called_max:
+            agent_id = self.ready.popleft()
             to, waiting = self._address(agent_id), self._waiting[agent_id]
             if to.proof_keys and not to.dialect and agent_id not in self._lagging:
                 self._in_flight[agent_id], self._waiting[agent_id] = waiting, []
@@ -87,39 +100,42 @@ class Outbox:
             self._broadcasts[key] = [each for each in agents if each in awaited]
         return [each for each in agents if each not in awaited]
 
-    def answered(self, agent_id: str, *, ran_out: bool) -> list[Outgoing]:
-        """The messages that are done with; of those that ran out only the first was surely sent."""
-        done, waiting = self._in_flight.pop(agent_id), self._waiting[agent_id]
-        if ran_out:
-            self._lagging.add(agent_id)
-            waiting[:0] = done[1:]
-            del done[1:]
-            self._thin(agent_id, waiting)
-        else:
-            self._lagging.discard(agent_id)
-        if waiting:
-            self._ready.append(agent_id)
-        else:
-            del self._waiting[agent_id]
-        return done
+    def answered(self, agents: Iterable[str], *, ran_out: bool) -> dict[Key, list[str]]:
+        """The subjects of messages that are done with or dropped, each with its agents.
+
+        Of messages that ran out only the first was surely sent: the others wait again.
+        """
+        for agent_id in agents:
+            done, waiting = self._in_flight.pop(agent_id), self._waiting[agent_id]
+            if ran_out:
+                self._lagging.add(agent_id)
+                waiting[:0] = done[1:]
+                del done[1:]
+                self._thin(agent_id, waiting)
+            else:
+                self._lagging.discard(agent_id)
+            if waiting:
+                self.ready.append(agent_id)
+            else:
+                del self._waiting[agent_id]
+            for outgoing in done:
+                self._settled.append((agent_id, outgoing.subject))
+        subjects: dict[Key, list[str]] = {}
+        for agent_id, subject in self._settled:
+            if subject is not None:
+                subjects.setdefault(subject, []).append(agent_id)
+        self._settled.clear()
+        return subjects
 
     def is_empty(self) -> bool:
         """Whether every message was answered or given up."""
         return not self._waiting
 
-    def is_behind(self) -> bool:
-        """Whether an agent waits only because too many others are called."""
-        return bool(self._ready)
-
     def _thin(self, agent_id: str, waiting: list[Outgoing]) -> None:
         newest = {type(outgoing.message): outgoing for outgoing in waiting}
         kept = [each for each in waiting if each.keep or newest[type(each.message)] is each]
         if len(kept) < len(waiting):
-            self.dropped += [
-                (agent_id, each) for each in waiting if not any(each is one for one in kept)
+            self._settled += [
+                (agent_id, each.subject) for each in waiting if not any(each is one for one in kept)
             ]
             waiting[:] = kept
-
-
-def _is_table(outgoing: Outgoing) -> bool:
-    return isinstance(outgoing.message, LeagueStandingsUpdate)

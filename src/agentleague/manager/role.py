@@ -157,7 +157,8 @@ class Manager:
         self._STIMULI[type(stimulus)](self, stimulus)
         if not self.league.open_matches:
             self.rounds.close_if_done()
-        step.effects += step.outbox.calls(now)
+        if step.outbox.ready:
+            step.effects += step.outbox.calls(now)
         return step.effects
 
     def answer(
@@ -242,26 +243,26 @@ class Manager:
 
     def _message_answered(self, key: keys.OutboxCall, stimulus: Answered) -> None:
         """A message of the outbox was answered, or given up."""
-        self._settle(key.agent_id, stimulus.error)
+        self._settle([key.agent_id], stimulus.error)
         self.rounds.end_if_told()
 
     def _told(self, stimulus: Told) -> None:
         """A broadcast was answered, or given up, by more agents."""
-        for agent_id in self._step.outbox.heard(stimulus.key, stimulus.awaited):
-            self._settle(agent_id, stimulus.failed.get(agent_id))
+        agents, failed = self._step.outbox.heard(stimulus.key, stimulus.awaited), stimulus.failed
+        self._settle([each for each in agents if each not in failed])
+        for agent_id in filter(failed.__contains__, agents):
+            self._settle([agent_id], failed[agent_id])
         self.rounds.end_if_told()
 
-    def _settle(self, agent_id: str, error: LeagueError | None) -> None:
-        """Go on with what waited for the messages in flight to an agent."""
-        outbox, ran_out = self._step.outbox, isinstance(error, NoAnswer)
-        self._step.notify(self.reachability.answered(agent_id, error))
-        self.rounds.message_settled(agent_id, ran_out=ran_out)
-        settled = [(agent_id, each) for each in outbox.answered(agent_id, ran_out=ran_out)]
-        settled += outbox.dropped
-        outbox.dropped.clear()
-        for who, outgoing in settled:
-            if outgoing.subject is not None:
-                self._SUBJECTS[type(outgoing.subject)](self, who, outgoing.subject, error)
+    def _settle(self, agents: Sequence[str], error: LeagueError | None = None) -> None:
+        """Go on with what waited for the messages in flight to these agents."""
+        ran_out = isinstance(error, NoAnswer)
+        for agent_id in agents:
+            if error or self.reachability.known.get(agent_id) is False:
+                self._step.notify(self.reachability.answered(agent_id, error))
+        self.rounds.messages_settled(agents, ran_out=ran_out)
+        for subject, who in self._step.outbox.answered(agents, ran_out=ran_out).items():
+            self._SUBJECTS[type(subject)](self, who, subject, error)
 
     def _proof_answered(self, key: keys.ProofCall, stimulus: Answered) -> None:
         """Somebody at an end point said whether a registration is its own."""
@@ -564,8 +565,8 @@ class Manager:
         keys.ControlCall: _control_answered,
         keys.ErrorCall: lambda self, key, answer: self._step.erring.discard(key.agent_id),
     }
-    _SUBJECTS: ClassVar[dict[type, Callable[["Manager", str, Any, LeagueError | None], None]]] = {
-        keys.MatchesAssigned: lambda self, who, key, error: self._assignments.assignment_answered(
+    _SUBJECTS: ClassVar[dict[type, Callable[..., None]]] = {
+        keys.MatchesAssigned: lambda self, who, key, error: self._assignments.heard_by(
             who, key.matches, error
         ),
         keys.RoundAnnounced: lambda self, who, key, error: self.rounds.announcement_answered(

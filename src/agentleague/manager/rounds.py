@@ -4,7 +4,7 @@ What everybody was told is noted in the journal. After a restart, the messages o
 such a note are sent again from its start.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import UNSET
 
@@ -183,8 +183,8 @@ class Rounds:
         round_id = self._league.round_id
         until = self._step.now + self._settings.reply_seconds
         self._step.wake(keys.AnnouncementAnswersDue(round_id), until)
-        for player_id, message in self._broadcasts.announcements():
-            self._step.tell(player_id, message, keys.RoundAnnounced(round_id))
+        announcements = self._broadcasts.announcements()
+        self._step.outbox.send(announcements, keys.RoundAnnounced(round_id))
         if not self._unanswered:
             self._step.wake(keys.RoundStartDue(), self._step.now)
 
@@ -195,10 +195,10 @@ class Rounds:
             self._unanswered.clear()
             self._begin_if_answered()
 
-    def announcement_answered(self, player_id: str, round_id: int) -> None:
-        """A player knows of the round, or was given up."""
-        if round_id == self._league.round_id and player_id in self._unanswered:
-            self._unanswered.discard(player_id)
+    def announcement_answered(self, players: Sequence[str], round_id: int) -> None:
+        """These players know of the round, or were given up."""
+        if round_id == self._league.round_id and not self._unanswered.isdisjoint(players):
+            self._unanswered.difference_update(players)
             self._begin_if_answered()
 
     def _begin_if_answered(self) -> None:
@@ -263,10 +263,10 @@ class Rounds:
     def _tell_round_end(self, round_id: int, *, is_last: bool) -> None:
         self.tell_table()
         message = self._broadcasts.round_completed(round_id, is_last=is_last)
-        self._untold[round_id] = set(self._everybody)
-        for agent_id in self._everybody:
-            receipt = self._league.round_ended_seq
-            self._step.tell(agent_id, message, keys.RoundEndTold(round_id), receipt=receipt)
+        everybody, seq = self._everybody, self._league.round_ended_seq
+        self._untold[round_id] = set(everybody)
+        told = [(agent_id, message) for agent_id in everybody]
+        self._step.outbox.send(told, keys.RoundEndTold(round_id), seq)
 
     def _go_on(self, following: Round | Wait | Done) -> None:
         """Do what the format says after a round."""
@@ -316,8 +316,7 @@ class Rounds:
     def tell_table(self) -> None:
         """Show all players the table."""
         self._table_at, self._new_results = self._step.now, 0
-        for player_id, message in self._broadcasts.tables():
-            self._step.tell(player_id, message)
+        self._step.outbox.send(self._broadcasts.tables())
 
     # It ends
 
@@ -354,7 +353,7 @@ class Rounds:
 
     def end_due(self) -> None:
         """It is time to end, unless some agents were not even called yet."""
-        if self._step.outbox.is_behind():
+        if self._step.outbox.ready:
             self._step.wake(keys.LeagueEndDue(), self._step.now + self._settings.reply_seconds)
         else:
             self.end()
@@ -368,14 +367,14 @@ class Rounds:
 
     # Who was told
 
-    def message_settled(self, agent_id: str, *, ran_out: bool) -> None:
+    def messages_settled(self, agents: Sequence[str], *, ran_out: bool) -> None:
         """An agent that let a message run out is not waited for, until it answers one."""
-        (self._absent.add if ran_out else self._absent.discard)(agent_id)
+        (self._absent.update if ran_out else self._absent.difference_update)(agents)
 
-    def round_end_told(self, agent_id: str, round_id: int) -> None:
-        """An agent was told, or given up; after the last one that is noted."""
+    def round_end_told(self, agents: Sequence[str], round_id: int) -> None:
+        """These agents were told, or given up; after the last one that is noted."""
         untold = self._untold[round_id]
-        untold.discard(agent_id)
+        untold.difference_update(agents)
         if not untold:
             del self._untold[round_id]
             self._step.record_later(events.Told("round_end", round_id))

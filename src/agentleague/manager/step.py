@@ -13,7 +13,7 @@ from agentleague.errors import LeagueError
 from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
 from agentleague.manager.keys import ErrorCall, Key
-from agentleague.manager.outbox import Outbox, Outgoing
+from agentleague.manager.outbox import Outbox
 from agentleague.protocol.error_messages import error_message
 from agentleague.protocol.hosts import is_home, places
 from agentleague.protocol.messages import WIRE_NAME, Message, RefereeRegisterResponse
@@ -127,7 +127,7 @@ class Step:
         keep: bool = False,
     ) -> None:
         """Send a message to one agent when the step ends, after those that it was not told yet."""
-        self.outbox.send(agent_id, Outgoing(message, subject, receipt, keep))
+        self.outbox.send([(agent_id, message)], subject, receipt, keep=keep)
 
     def reply(
         self, asked: Asked, answer: Message | LeagueError, receipt: int | None = None
