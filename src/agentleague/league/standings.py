@@ -7,9 +7,8 @@ once: who is still level in it goes on to the next tie-break, and is not compare
 table among fewer players.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from itertools import takewhile
+from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat, takewhile
 from string import digits
 from typing import NamedTuple
 
@@ -55,20 +54,25 @@ class _Record(Struct):
 class _TieBreak(NamedTuple):
     words: str
     sign: int  # 1 where more is better, -1 where less is.
-    value: Callable[[_Record, Set[str]], int]  # The set holds all who are level on points.
+    values: Callable[[Mapping[str, _Record]], list[int]]  # of all who are level on points, by sign
 
 
-def _head_to_head(record: _Record, level: Set[str]) -> int:
-    taken = record.taken
-    fewer = min(taken, level, key=len)  # Early in a league the opponents, late the level ones.
-    return sum(taken[opponent] for opponent in fewer if opponent in taken and opponent in level)
+def _head_to_head(level: Mapping[str, _Record]) -> list[int]:
+    values: list[int] = []
+    for record in level.values():
+        taken = record.taken
+        if len(taken) < len(level):  # Early in a league there are few opponents, late few level.
+            values.append(sum([points for each, points in taken.items() if each in level]))
+        else:
+            values.append(sum([taken[each] for each in level if each in taken]))
+    return values
 
 
 _DECIDERS = {
     "head_to_head": _TieBreak("head-to-head", 1, _head_to_head),
-    "wins": _TieBreak("wins", 1, lambda record, _: record.wins),
+    "wins": _TieBreak("wins", 1, lambda level: [record.wins for record in level.values()]),
     "technical_losses": _TieBreak(
-        "technical losses", -1, lambda record, _: record.technical_losses
+        "technical losses", -1, lambda level: [-each.technical_losses for each in level.values()]
     ),
 }
 TIE_BREAKS = (*_DECIDERS, "player_id")
@@ -103,7 +107,6 @@ class Table:
         self._scores: dict[str, tuple[int, ...]] = {}
         self._rows: tuple[Standing, ...] = ()
         self._places: dict[str, int] = {}  # in the rows
-        self._sharing: Counter[int] = Counter()  # how many have a rank
 
     def count(
         self,
@@ -148,7 +151,6 @@ class Table:
         if not self._rows:
             self._rows = tuple(self._ranking())
             self._places = {row.player_id: place for place, row in enumerate(self._rows)}
-            self._sharing = Counter(row.rank for row in self._rows)
         return self._rows
 
     def row(self, player_id: str) -> Standing:
@@ -176,7 +178,7 @@ class Table:
         if level and self._ids_decide:
             reasons.append(f"level with {' and '.join(level)} until the player id decides")
         elif level:
-            others = self._sharing[row.rank] - 1
+            others = sum(other.rank == row.rank for other in self.rows()) - 1
             with_whom = " and ".join(level) if others == len(level) else f"{others} others"
             reasons.append(f"level with {with_whom} after all tie-breaks")
         return ", ".join(reasons)
@@ -188,29 +190,28 @@ class Table:
         """The rows of rank 1."""
         return [*takewhile(lambda row: row.rank == 1, self.rows())]
 
-    def _ranking(self) -> Iterator[Standing]:
-        place = rank = 0
-        by_points: dict[int, list[str]] = {}
+    def _ranking(self) -> list[Standing]:
+        rows: list[Standing] = []
+        by_points: dict[int, dict[str, _Record]] = {}
         for player_id, record in self._records.items():
-            by_points.setdefault(record.points, []).append(player_id)
+            by_points.setdefault(record.points, {})[player_id] = record
         for points in sorted(by_points, reverse=True):
-            level_by_id = by_points[points]
-            level = frozenset(level_by_id)
-            for player_id in level:
-                record = self._records[player_id]
-                self._scores[player_id] = tuple(
-                    decider.sign * decider.value(record, level) for _, decider in self._deciders
-                )
+            level = by_points[points]
+            columns = [decider.values(level) for _, decider in self._deciders]
+            each_score = zip(*columns, strict=True) if columns else repeat((), len(level))
+            scores = dict(zip(level, each_score, strict=True))
+            self._scores |= scores
             above: tuple[int, ...] | None = None
             tie_break: str | UnsetType = UNSET
-            for player_id in sorted(level_by_id, key=self._scores.__getitem__, reverse=True):
-                place += 1
-                score = self._scores[player_id]
+            rank = 0
+            for player_id in sorted(level, key=scores.__getitem__, reverse=True):
+                score = scores[player_id]
                 if score != above or self._ids_decide:
-                    rank = place
+                    rank = len(rows) + 1
                     tie_break = UNSET if above is None else self._tie_break(above, score)
-                yield self._standing(rank, player_id, tie_break)
+                rows.append(self._standing(rank, player_id, tie_break))
                 above = score
+        return rows
 
     def _tie_break(self, above: tuple[int, ...], below: tuple[int, ...]) -> str:
         """The first tie-break in which two differ who are level on points."""
