@@ -168,14 +168,14 @@ def test_an_old_token_counts_until_the_new_one_is_first_used():
     old, new = token("P01"), renewed(roster)
 
     assert roster.acting(old) == roster.acting(new) == "P01"
-    assert roster.digests_of("P01") == [digest(old), digest(new)]
+    assert roster.digests_of(roster.member("P01")) == [digest(old), digest(new)]
     assert used(roster, old) is None
     assert roster.acting(old) == "P01"
 
     assert used(roster, new) == TokenConfirmed("P01", 2)
 
     assert (roster.owner(old), roster.acting(new)) == (None, "P01")
-    assert roster.digests_of("P01") == [digest(new)]
+    assert roster.digests_of(roster.member("P01")) == [digest(new)]
     assert used(roster, new) is None  # Only its first use is worth a row.
 
 
@@ -187,7 +187,7 @@ def test_of_tokens_renewed_twice_the_one_that_is_used_stays_and_so_does_the_newe
     assert used(roster, second) == TokenConfirmed("P01", 2)
 
     assert roster.owner(token("P01")) is None
-    assert roster.digests_of("P01") == [digest(second), digest(third)]
+    assert roster.digests_of(roster.member("P01")) == [digest(second), digest(third)]
     assert used(roster, third) == TokenConfirmed("P01", 3)
     assert (roster.owner(second), roster.acting(third)) == (None, "P01")
 
@@ -213,7 +213,7 @@ def test_an_agent_that_uses_none_of_its_new_tokens_has_a_few_of_them_at_most():
     assert counting == given_tokens[1 - TOKENS_MAX :]
     assert roster.acting(token("P01")) == "P01"  # The one it uses is among them.
     assert roster.unconfirmed(given_tokens[0]) is None
-    assert len(roster.digests_of("P01")) == TOKENS_MAX
+    assert len(roster.digests_of(roster.member("P01"))) == TOKENS_MAX
 
 
 @rule("R-REG-05")
@@ -249,7 +249,7 @@ def test_a_token_that_may_only_ask_is_its_players_and_lets_it_do_nothing():
     assert (roster.owner("tok_P01_2"), roster.acting("tok_P01_2")) == ("P01", None)
     assert roster.acting(token("P01")) == "P01"
     assert (roster.acting(None), roster.acting("nobody's")) == (None, None)
-    assert roster.digests_of("P01") == [digest(token("P01"))]
+    assert roster.digests_of(roster.member("P01")) == [digest(token("P01"))]
 
 
 @rule("R-REG-07")

@@ -486,7 +486,7 @@ class RosterStates(RuleBasedStateMachine):
             assert member.agent_id in self.roster.displaced or not agent.is_displaced
             if agent.is_displaced:
                 continue
-            assert self.roster.digests_of(agent_id) == [digest(each) for each in agent.acting]
+            assert self.roster.digests_of(member) == [digest(each) for each in agent.acting]
             assert member.token_digest == digest(agent.acting[-1])
             assert len(agent.acting) <= TOKENS_MAX
         assert set(self.roster.removed) == self.removed

@@ -171,10 +171,10 @@ class Roster:
         self._by_digest.pop(token_digest, None)
         self.unused.pop(token_digest, None)
 
-    def digests_of(self, agent_id: str) -> list[str]:
+    def digests_of(self, member: Member) -> list[str]:
         """The digests of all tokens with which this agent may act."""
-        issued = self._tokens.get(agent_id)
-        return [each for _, each in issued] if issued else [self.member(agent_id).token_digest]
+        issued = self._tokens.get(member.agent_id)
+        return [each for _, each in issued] if issued else [member.token_digest]
 
     def generations_of(self, member: Member) -> tuple[int, ...]:
         """Those of all tokens that this agent may hold, also of one that may only ask."""
@@ -193,7 +193,7 @@ class Roster:
     def acting(self, token: str | None) -> str | None:
         """Whose token this is, if it may do everything and not only ask."""
         agent_id = self.owner(token)
-        if token and agent_id and digest(token) in self.digests_of(agent_id):
+        if token and agent_id and digest(token) in self.digests_of(self.member(agent_id)):
             return agent_id
         return None
 

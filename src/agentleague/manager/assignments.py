@@ -46,8 +46,7 @@ class Workload:
         self._capacity: dict[str, int] = {}
         self._waiting: dict[str, list[str]] = {}
         self._running: dict[str, set[str]] = {}
-        # Reported match of this round -> the match that went with the answer.
-        self._after: dict[str, list[str]] = {}
+        self._after: dict[str, list[str]] = {}  # reported match -> what went with the answer
 
     @property
     def referees(self) -> Sequence[str]:
@@ -307,8 +306,9 @@ class Assignments:
         workload, attendance, chosen = self._workload, self._attendance, list[str]()
         there = attendance.available(workload.referees) or workload.referees
         planned = dict.fromkeys(attendance.trusted(there), 0)
+        weights = {each: workload.weight(each) for each in planned}
         for _ in range(matches):
-            least = min(planned, key=lambda each: planned[each] / workload.weight(each))
+            least = min(planned, key=lambda each: planned[each] / weights[each])
             planned[least] += 1
             chosen.append(least)
         return chosen

@@ -91,9 +91,16 @@ class Broadcasts:
 
     def assigned(self, record: MatchRecord) -> messages.RoundMatch:
         """One match as its referee needs to know it."""
-        seats = [self._seated(record, player_id) for player_id in record.players]
-        return msgspec.structs.replace(
-            _sealed(self._match(record), record),
+        league, (a, b) = self._league, record.players
+        seats = [self._seated(record, a), self._seated(record, b)]
+        return messages.RoundMatch(
+            record.match_id,
+            league.rules.game_type,
+            a,
+            b,
+            league.roster.referees[record.referee_id].endpoint,
+            record.commitment,
+            record.generation or UNSET,
             player_A_endpoint=seats[0].endpoint,
             player_B_endpoint=seats[1].endpoint,
             epoch=record.epoch,
@@ -221,8 +228,8 @@ class Broadcasts:
         )
 
     def _seated(self, record: MatchRecord, player_id: str) -> messages.Seated:
-        league, channel = self._league, self._credentials.channel(player_id)
-        member = league.roster.players[player_id]
+        league, roster = self._league, self._league.roster
+        member, channel = roster.players[player_id], self._credentials.channel(player_id)
         names = (league.rules.league_id, record.match_id, player_id, record.epoch)
         return messages.Seated(
             player_id,
@@ -231,10 +238,10 @@ class Broadcasts:
             messages.PlayerRecord(*league.table.record(player_id)),
             match_token(channel, "ref>player", *names),
             match_token(channel, "player>ref", *names),
-            league.roster.digests_of(player_id),
+            roster.digests_of(member),
             league.is_suspended(player_id),
-            league.roster.dialects.get(player_id, UNSET),
-            league.timed_out.get(player_id, UNSET) if league.timed_out else UNSET,
+            roster.dialects.get(player_id, UNSET),
+            league.timed_out.get(player_id, UNSET),
         )
 
 

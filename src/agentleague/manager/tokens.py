@@ -84,10 +84,11 @@ class Credentials:
         return kept[1]
 
     def _channel(self, player_id: str, generation: int) -> bytes:
-        key = (player_id, generation)
-        if key not in self._channels:
-            self._channels[key] = tokens.channel_key(self.token(player_id, generation))
-        return self._channels[key]
+        channel = self._channels.get((player_id, generation))
+        if channel is None:
+            channel = tokens.channel_key(self.token(player_id, generation))
+            self._channels[player_id, generation] = channel
+        return channel
 
     def token(self, agent_id: str, generation: int) -> str:
         """What an agent shows to the manager."""
