@@ -199,6 +199,20 @@ def test_a_call_names_a_row_that_was_committed_before():
     assert wire.sent[0][1].receipt.hash == "02" * 32
 
 
+def test_a_receipt_that_is_given_again_is_the_same_however_many_are_kept():
+    disk, message, rows = SlowDisk(), RoundCompleted(round_id=1), (1, 2, 1, 1)
+    calls = [Call(f"k{number}", ANN, message, 5.0, row) for number, row in enumerate(rows)]
+    host, _, wire, _ = hosted([record(), record()], calls, disk=disk, receipts=1)
+    host.feed(Woken("now"))
+    disk.commit()
+
+    host.feed(Woken("again"))
+
+    assert [sent.receipt.seq for _, sent in wire.sent] == [*rows]
+    assert wire.sent[0][1].receipt == wire.sent[2][1].receipt
+    assert wire.sent[2][1].receipt is wire.sent[3][1].receipt
+
+
 def test_a_call_that_waited_for_the_disk_has_its_full_time_from_when_it_goes_out():
     disk = SlowDisk()
     host, _, wire, clock = hosted([record(), Call("k", ANN, QUERY, until=5.0)], disk=disk)

@@ -315,13 +315,14 @@ class Assignments:
 
     def begin_round(self) -> None:
         """Hand out the open matches of the round, each to the referee that it is planned for."""
-        league = self._league
+        league, is_telling = self._league, self._result_notices.is_telling
         self._returned.clear()
         self._workload.begin_round()
+        missing = self._attendance.gone | league.roster.set_aside
         for record in league.matches.of_round(league.round_id):
-            if self._result_notices.is_telling(record.match_id):
+            if record.decided and is_telling(record.match_id):
                 continue
-            if record.referee_id in self._attendance.gone | league.roster.set_aside:
+            if record.referee_id in missing:
                 self.reassign(record.match_id, f"{record.referee_id} is not there")
             elif record.match_id in league.open_matches:
                 self._workload.plan(record.referee_id, record.match_id)
@@ -359,10 +360,9 @@ class Assignments:
             self.hand_out(referee_id)  # It finds matches only in messages.
             return ack
         more = self._workload.take_after(referee_id, match_id) if self._is_on else []
-        if not more:
-            return ack
-        self._lease(referee_id, more)
-        return msgspec.structs.replace(ack, matches=self._described(more))
+        if more:
+            self._lease(referee_id, more)
+        return msgspec.structs.replace(ack, matches=self._described(more)) if more else ack
 
     def refresh(self, player_id: str) -> None:
         """A player has a new end point or token: the referee of its open match must know."""

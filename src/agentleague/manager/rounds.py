@@ -246,8 +246,8 @@ class Rounds:
         referees = self._league.roster.referees
         for match_id in sorted(self._league.open_matches):
             record = self._league.matches[match_id]
-            is_told = self._result_notices.is_telling(match_id) or referees[record.referee_id].locks
-            if record.decided and not record.closed and not is_told:
+            is_foreign = not referees[record.referee_id].locks
+            if record.decided and is_foreign and not self._result_notices.is_telling(match_id):
                 self._result_notices.tell(match_id)
 
     def close_if_done(self) -> None:

@@ -117,7 +117,8 @@ class Reporters:
         """
         record, roster = self._step.league.matches.get(match_id), self._step.league.roster
         holder = roster.referees[record.referee_id] if record else None
-        if holder and self._may_be_without(holder, caller):
+        is_foreign = holder and (holder.added or not holder.locks)
+        if holder and is_foreign and self._may_be_without(holder, caller):
             self._note_invented(holder, caller, "MATCH_RESULT_REPORT")
             return holder.agent_id
         referee_id = roster.referee_of(caller.token)
@@ -189,7 +190,7 @@ class Reporters:
     def _may_be_without(self, holder: Member, caller: Caller) -> bool:
         """Whether this referee may be the caller, who shows no token that is worth anything."""
         token = caller.token
-        if (holder.locks and not holder.added) or not self._may_be(holder, caller.source):
+        if not self._may_be(holder, caller.source):
             return False
         is_none = not token or self._step.league.roster.waiting_with(token)
         return bool(is_none or self._is_invented(token))

@@ -34,6 +34,7 @@ class HostLimits:
     hashes: int = 20_000  # of the newest rows that are kept in memory
     waiting: int = 9_000  # events on their way to disk; the journal itself takes 10,000
     replayed: int = 1_000  # rows at a time: a quarter faster than one by one
+    receipts: int = 1_000  # that are not sealed again when they are given again
     telling_seconds: float = 1.0  # between two looks at who has heard a broadcast so far
 
 
@@ -120,7 +121,7 @@ class Host:
         self._has_failed = False  # If so, the role may be ahead of its journal, and decides nothing
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
         self._hashes = RowHashes(self._hash_on_disk, limits.hashes)
-        self._receipt = Receipt(0, "")  # the last one given
+        self._receipts: dict[int, Receipt] = {}  # given lately, by their rows
         self._waiting: deque[tuple[int, float, Effect]] = deque()  # behind which event, since when
         self._replies: dict[int, Callable[[Message | LeagueError], None]] = {}
         self._asked = 0
@@ -309,13 +310,17 @@ class Host:
 
     def _with_receipt(self, message: Message, seq: int) -> Message:
         assert self._ledger, "only who writes a journal gives receipts"
-        if self._receipt.seq != seq:  # At the end of a round everybody gets the same one.
+        receipt = self._receipts.get(seq)
+        if receipt is None:  # A lock and a report, and at the end of a round all, get the same one.
             try:
-                self._receipt = self._ledger.receipt(seq, self._hashes.of(seq).hex())
+                receipt = self._ledger.receipt(seq, self._hashes.of(seq).hex())
             except StorageError as error:
                 self._stop(error)
                 return message
-        return msgspec.structs.replace(message, receipt=self._receipt)
+            if len(self._receipts) >= self._limits.receipts:
+                self._receipts.clear()
+            self._receipts[seq] = receipt
+        return msgspec.structs.replace(message, receipt=receipt)
 
     def _with_receipts(
         self, letters: Sequence[tuple[effects.Address, Sequence[tuple[Message, int | None]]]]
