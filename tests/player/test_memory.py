@@ -303,6 +303,16 @@ def test_a_file_of_matches_may_hold_any_result():
     assert not memory.over(over("R1M1"), "P01")
 
 
+def test_a_result_that_is_not_the_one_in_the_file_of_matches_contradicts_it():
+    before, memory = Memory("7"), Memory("7")
+    before.over(over("R1M1"), "P01")
+
+    memory.recall(before.records(), "", "P01")
+
+    assert not memory.contradicts(over("R1M1"))
+    assert memory.contradicts(over("R1M1", winner="P02"))
+
+
 def test_in_another_league_other_players_have_the_same_ids():
     memory = Memory("7")
     memory.recall([], "league_x", "P02")

@@ -78,7 +78,8 @@ def registered(role, accepted=ACCEPTED):
 def tell(role, message, *tokens, league=LEAGUE, agent="P01", body=None):
     """A message to the player, proved for each of these tokens."""
     sent = write_request(message, 1)
-    shown = proof([proof_key(token, league, agent) for token in tokens], sent)
+    keys = [proof_key(token, league, agent) for token in tokens]
+    shown = proof(keys, sent) if keys else ""
     head = b"POST /mcp HTTP/1.1\r\nx-league-proof: " + shown.encode() if shown else b""
     return role.handle(Asked(message, Caller("127.0.0.1", head=head, body=body or sent), 1), BEGAN)
 

@@ -210,9 +210,7 @@ class Memory:
         self.past = [m for m in matches if (m["league_id"], m["player_id"]) != own]
         for match in matches:
             if (match["league_id"], match["player_id"]) == own:
-                said = match.get("draw_generation", 0)  # A file may hold anything.
-                generation = said if isinstance(said, int) else 0
-                self._remember(match, _Known(generation, _end(match.get("result"))))
+                self._remember(match, _known(match))
 
     def over(self, message: GameOver, player_id: str) -> bool:
         """Remember a match that is over; False if it was remembered already.
@@ -292,11 +290,13 @@ class Memory:
         return True
 
 
-def _end(result: Any) -> tuple[Any, Any] | None:
-    """Who won and the number drawn; a file may hold anything."""
+def _known(match: Mapping[str, Any]) -> _Known:
+    """What a match from a file says, which may hold anything."""
+    said, result = match.get("draw_generation"), match.get("result")
+    generation = said if isinstance(said, int) else 0
     if isinstance(result, dict) and result.keys() >= {"winner_player_id", "drawn_number"}:
-        return result["winner_player_id"], result["drawn_number"]
-    return None
+        return _Known(generation, (result["winner_player_id"], result["drawn_number"]))
+    return _Known(generation, None)
 
 
 def generation_of(message: GameOver) -> int:

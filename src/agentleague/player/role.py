@@ -81,7 +81,7 @@ class Player(agent.Agent):
         self._round_id = 0
         self._referee_endpoint = ""  # of its match of this round, as a foreign manager says
         self._early: list[Asked] = []  # messages that came before the registration was answered
-        self._running: dict[int, Asked] = {}  # calls whose strategies run
+        self._running: dict[int, tuple[Asked, str]] = {}  # whose strategies run, with its token
         self._channel, self._earlier_id = b"", ""  # The id is that of its last run.
         self._token_pair, self._tokens_of = ("", ""), ("", "", "", 0)
         self._completed: messages.LeagueCompleted | None = None  # to be confirmed by the manager
@@ -137,32 +137,31 @@ class Player(agent.Agent):
                 self._take_in(asked.message, now)
         return effects
 
-    def answer(
-        self, message: messages.Message, caller: Caller, now: float
-    ) -> messages.Message | errors.LeagueError | None:
+    def answer(self, message: Any, caller: Caller, now: float) -> messages.Message | None:
         """Answer a manager that proves itself, or a referee that shows the token of its match."""
-        if not self.agent_id:
-            return None
         if type(message) in ACKS:
             is_proved = self._registration.is_proved(caller)
             return self._take_in(message, now) if is_proved else None
         respond = self.RESPONSES.get(type(message))
         if respond is None or not self._registration.match_tokens:
             return None
-        question: Any = message
-        shown, own = self._tokens(question)
-        if question.auth_token != shown:
+        shown, own = self._tokens(message)
+        if message.auth_token != shown:
             return None
-        self._foreign_referees.trusted.pop(question.match_id, None)  # Its match needs it now.
-        return respond(self, question, own, now)
+        self._foreign_referees.trusted.pop(message.match_id, None)  # Its match needs it now.
+        return respond(self, message, own, now)
 
     def _of_match(self, asked: Asked, message: Any, now: float) -> list[Effect]:
         """A message of a referee that may be foreign."""
-        self._check_referee(asked)
-        answer = self.RESPONSES[type(message)](self, message, self._proof(message), now)
-        if answer is None:
-            return [self._run_strategy(asked, message, now)]
-        return self._reply(asked, answer, now)
+        token = self._token_for_referee(asked)
+        answer = self.RESPONSES[type(message)](self, message, token, now)
+        if answer is not None:
+            return self._reply(asked, answer, now)
+        if len(self._running) >= self._limits.strategies_running:
+            error = errors.RateLimited("this player thinks about enough moves already")
+            return [Reply(asked.reply, error)]
+        self._running[asked.reply] = asked, token
+        return [RunStrategy(asked.reply, self._turn(message, now))]
 
     def _reply(self, asked: Asked, answer: messages.Message, now: float) -> list[Effect]:
         """A foreign referee may want a join or a move pushed too."""
@@ -191,18 +190,12 @@ class Player(agent.Agent):
             return None
         return self._moved(message, self.strategy(self._turn(message, now)), token, now)
 
-    def _run_strategy(self, asked: Asked, message: MoveCall, now: float) -> Effect:
-        if len(self._running) >= self._limits.strategies_running:
-            raise errors.RateLimited("this player thinks about enough moves already")
-        self._running[asked.reply] = asked
-        return RunStrategy(asked.reply, self._turn(message, now))
-
     def _strategy_returned(self, stimulus: StrategyReturned, now: float) -> list[Effect]:
         key: Any = stimulus.key
-        asked = self._running.pop(key)
+        asked, token = self._running.pop(key)
         message: Any = asked.message
         outcome = (stimulus.move, stimulus.error)
-        return self._reply(asked, self._moved(message, outcome, self._proof(message), now), now)
+        return self._reply(asked, self._moved(message, outcome, token, now), now)
 
     def _moved(self, message: MoveCall, outcome: Outcome, token: str, now: float) -> PUSHED:
         """The move, or none: then the referee asks again at once, as R-MATCH-20 says."""
@@ -214,16 +207,12 @@ class Player(agent.Agent):
         me, envelope = self._me(message), self.envelope(message, now)
         return response(move, message.match_id, me, auth_token=token, **envelope)
 
-    def _game_over(
-        self, message: messages.GameOver, token: str, now: float
-    ) -> messages.GameOverAck:
+    def _game_over(self, message: messages.GameOver, token: str, now: float) -> messages.Message:
         me, match_id = self._me(message), message.match_id
-        if not self._draw_check.is_lost(message):
-            self._take_in_result(message, me)
-        return messages.GameOverAck(player_id=me, match_id=match_id, **self.envelope(message, now))
-
-    def _take_in_result(self, message: messages.GameOver, me: str) -> None:
-        is_sealed = message.match_id not in self._foreign_referees.trusted
+        ack = messages.GameOverAck(player_id=me, match_id=match_id, **self.envelope(message, now))
+        if self._draw_check.is_lost(message):
+            return ack
+        is_sealed = match_id not in self._foreign_referees.trusted
         is_another = self.memory.contradicts(message)
         if self.memory.over(message, me):
             again = "again, since its first result was lost: " if is_another else ""
@@ -234,13 +223,12 @@ class Player(agent.Agent):
             if is_sealed and self._registration.match_tokens and self.agent_id:
                 self._registration.keep(message.receipt)
         elif is_another:
-            self.news.append(f"{message.match_id}: {ANOTHER_RESULT}")
+            self.news.append(f"{match_id}: {ANOTHER_RESULT}")
         for doubt in self._draw_check.doubts(message, me) if is_sealed else ():
-            self.news.append(f"{message.match_id}: THE DRAW IS WRONG: {doubt}.")
+            self.news.append(f"{match_id}: THE DRAW IS WRONG: {doubt}.")
+        return ack
 
-    def _game_error(
-        self, message: messages.GameError, token: str, now: float
-    ) -> messages.GameErrorAck:
+    def _game_error(self, message: messages.GameError, token: str, now: float) -> messages.Message:
         me, match_id = self._me(message), message.match_id
         self.news.append(f"{match_id}: {_error_name(message)}{message.error_message}")
         return messages.GameErrorAck(player_id=me, match_id=match_id, **self.envelope(message, now))
@@ -406,8 +394,6 @@ class Player(agent.Agent):
             league_id, timestamp = self._registration.league_id, self._calendar.write(now)
             asking = self._foreign_referees.ask(stimulus, league_id, timestamp, now)
             return [self._refuse_referee(stimulus, error)] if asking is None else [*asking]
-        except errors.LeagueError as error:
-            return [Reply(stimulus.reply, error)]
 
     def _with_our_ids(self, asked: Asked, message: messages.GameMessage) -> Asked:
         """A foreign referee has a league id of its own, and may not say which match it means."""
@@ -430,8 +416,6 @@ class Player(agent.Agent):
                 out += self.MESSAGES[type(asked.message)](self, asked, asked.message, now)
             except errors.NotAuthorised as error:
                 out.append(self._refuse_referee(asked, error))
-            except errors.LeagueError as error:
-                out.append(Reply(asked.reply, error))
         return out
 
     def _refuse_referee(self, asked: Asked, error: errors.NotAuthorised) -> Reply:
@@ -444,20 +428,27 @@ class Player(agent.Agent):
         self.say_once(about, f"{about}: {why}")
         return Reply(asked.reply, error)
 
-    def _check_referee(self, asked: Asked) -> None:
-        """Where there are match tokens, only the referee of a match knows its token."""
+    def _token_for_referee(self, asked: Asked) -> str:
+        """What we show the referee; where there are match tokens, it alone knows that of its match.
+
+        A foreign one, which shows none, could show ours in our name: it gets another.
+        """
         message: Any = asked.message
+        shown, own = self._tokens(message)
         if not self._registration.match_tokens:
             if self.has_foreign_manager:
                 self._say_who_calls(asked, "a referee")
-        elif message.auth_token == self._tokens(message)[0]:
+            return own
+        if message.auth_token == shown:
             self._foreign_referees.trusted.pop(message.match_id, None)  # Its match needs it now.
-        elif self._foreign_referees.endpoint(message.match_id, asked.caller):
+            return own
+        if self._foreign_referees.endpoint(message.match_id, asked.caller):
             self._say_who_calls(asked, "its referee is foreign: the manager confirms it. It")
-        elif message.auth_token:
+            names = (message.league_id, message.match_id, self._me(message), 0)
+            return match_token(self._channel, "player>ref", *names)
+        if message.auth_token:
             raise errors.TokenInvalid("auth_token is not the match token of this match")
-        else:
-            raise errors.TokenMissing("a message of a match needs its match token as auth_token")
+        raise errors.TokenMissing("a message of a match needs its match token as auth_token")
 
     def _say_who_calls(self, asked: Asked, who: str) -> None:
         message: Any = asked.message
@@ -482,14 +473,6 @@ class Player(agent.Agent):
             mixed = f"a referee calls it {message.player_id}, and its manager {self.agent_id}"
             self.say_once(mixed, f"{message.match_id}: {mixed}: are the end points mixed up?")
         return self.agent_id or str(message.player_id)
-
-    def _proof(self, message: Any) -> str:
-        """Our token for the referee; who shows none could show it in our name: it gets another."""
-        shown, own = self._tokens(message)
-        if not self._registration.match_tokens or message.auth_token == shown:
-            return own
-        names = (message.league_id, message.match_id, self._me(message), 0)
-        return match_token(self._channel, "player>ref", *names)
 
     def _tokens(self, message: Any) -> tuple[str, str]:
         """What the referee shows us in this match, and what we show it."""
@@ -567,14 +550,14 @@ def _result_in_words(message: messages.GameOver, player_id: str, again: str = ""
 
 def seen_by(player_id: str, message: messages.RoundAnnouncement) -> dict[str, Any]:
     """A round as a player sees it: whom it meets, unless it has a bye."""
-    seats = {m.match_id: (m.player_A_id, m.player_B_id) for m in message.matches}
-    own = next((match_id for match_id, pair in seats.items() if player_id in pair), None)
-    opponent = next((who for who in seats.get(own or "", ()) if who != player_id), None)
+    own = own_match(message, player_id)
+    seats = {m.match_id: [m.player_A_id, m.player_B_id] for m in message.matches}
+    others = [who for who in seats[own.match_id] if who != player_id] if own else []
     return {
         "league_id": message.league_id,
         "round_id": message.round_id,
-        "match_id": own,
-        "opponent_id": opponent,
-        "matches": [{"match_id": each, "player_ids": list(seats[each])} for each in seats],
+        "match_id": own and own.match_id,
+        "opponent_id": others[0] if others else None,
+        "matches": [{"match_id": each, "player_ids": seats[each]} for each in seats],
         "byes": list(message.byes),
     }
