@@ -19,7 +19,14 @@ from agentleague.errors import (
     UnsupportedGame,
 )
 from agentleague.games import even_odd
-from agentleague.match.machine import Clock, GameOverCall, InvitationCall, LockCall, MoveCall
+from agentleague.match.machine import (
+    Clock,
+    GameOverCall,
+    InvitationCall,
+    LockCall,
+    MoveCall,
+    ReportCall,
+)
 from agentleague.protocol.codec import write_request
 from agentleague.protocol.messages import (
     WIRE_NAME,
@@ -33,6 +40,7 @@ from agentleague.protocol.messages import (
     LeagueErrorMessage,
     LockedResult,
     LockResponse,
+    MatchResultAck,
     MatchResultReport,
     MatchStateRequest,
     PushAck,
@@ -592,6 +600,32 @@ def test_an_assignment_without_rules_goes_by_those_before():
     effects = ask(role, announced(rules=UNSET))
 
     assert [call.until for call in effects if isinstance(call, Call)] == [BEGAN + 5.0] * 2
+
+
+def test_rules_and_round_of_an_assignment_hold_for_its_matches_alone():
+    role = a_referee()
+    ask(role, announced())
+    later = replace(MATCH, match_id="R2M1")
+    slower = announced(round_id=2, matches=[later], rules=replace(RULES, join_seconds=9.0))
+
+    invitations = [call for call in ask(role, slower) if isinstance(call, Call)]
+
+    assert [call.message.round_id for call in invitations] == [2, 2]
+    assert [call.until for call in invitations] == [BEGAN + 9.0] * 2
+
+
+def test_a_match_that_follows_another_has_the_sender_of_the_newest_registration():
+    role = a_referee()
+    ask(role, announced())
+    reported(role, ("", ""))
+    accepted = replace(ACCEPTED, referee_id="REF07")
+    role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)
+
+    more = MatchResultAck(matches=[replace(MATCH, match_id="R1M2")])
+    effects = role.handle(Answered(ReportCall("R1M1", 0, 1), more, None, 0.1), BEGAN)
+
+    senders = [call.message.sender for call in effects if isinstance(call, Call)]
+    assert senders == ["referee:REF07"] * 2
 
 
 def reported(role, dialects):

@@ -149,7 +149,7 @@ class Match:
         self._match, self._at, self._rules = match, at, at.rules
         self._messages = MatchMessages(match, at)
         self.players = addresses(match.seats)  # Where and how they are called.
-        players = [address.agent_id for address in self.players]
+        players = [self.players[0].agent_id, self.players[1].agent_id]
         self._progress = GameProgress(at.game, at.rules.game_options, players, at.limits)
         self._notes = Transcript(players, at.limits)
         self._began = self._phase_ends = 0.0
@@ -482,11 +482,9 @@ class Match:
 
     def _untold(self) -> list[int]:
         """Who has not answered GAME_OVER; one that lost by silence is not waited for."""
-        silences = self._notes.silences()
+        silent = [count > 0 for count, _ in self._notes.silences().values()]  # by seat
         seats = [key.seat for key in self._open if isinstance(key, GameOverCall)]
-        return [
-            s for s in seats if s not in self._failures or not silences[self.players[s].agent_id][0]
-        ]
+        return [seat for seat in seats if seat not in self._failures or not silent[seat]]
 
     def _report_answered(self, answer: Answered, now: float) -> None:
         if not isinstance(answer.message, MatchResultAck):

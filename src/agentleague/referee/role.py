@@ -6,7 +6,7 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, ClassVar
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from agentleague.dialects.complaints import in_vain, note_of, read_note
@@ -135,19 +135,19 @@ class Referee(Agent):
             return []
         if stimulus.error and isinstance(key, InvitationCall | MoveCall):
             self._say_if_in_vain(match.players[key.seat], stimulus.error)
-        effects = self._run(match, match.answered, stimulus, now)
-        if stimulus.dialect and isinstance(key, PlayerCall):
-            self._note_dialect(match, key.seat, stimulus.dialect)
+        effects, dialect = self._run(match, match.answered, stimulus, now), stimulus.dialect
+        if not dialect or not isinstance(key, PlayerCall):
+            return effects
+        if match.is_lost(key.seat) or not dialect.endswith(LOST):
+            self._dialects[match.players[key.seat].agent_id] = dialect
         return effects
 
-    def _note_dialect(self, match: Match, seat: int, dialect: str) -> None:
-        if match.is_lost(seat) or not dialect.endswith(LOST):
-            self._dialects[match.players[seat].agent_id] = dialect
-
     def _lock_answered(self, stimulus: Answered, now: float) -> list[Effect]:
-        """The manager may have given a receipt with its answer."""
-        if isinstance(stimulus.message, messages.LockResponse):
-            self._keep_newest(stimulus.message.receipt)
+        """A manager that lost rows gives receipts of earlier ones: they prove nothing."""
+        message, held = stimulus.message, self._registration.receipt
+        receipt = message.receipt if isinstance(message, messages.LockResponse) else UNSET
+        if receipt is not UNSET and (held is None or _order(receipt) > _order(held)):
+            self._registration.keep(receipt)
         return self._call_answered(stimulus, now)
 
     def _say_if_in_vain(self, player: Address, error: LeagueError) -> None:
@@ -156,12 +156,6 @@ class Referee(Agent):
         if forms and player.agent_id not in self._in_vain:
             self._in_vain.add(player.agent_id)
             self.news.append(f"{player.agent_id} at {player.url} {in_vain(said)}.")
-
-    def _keep_newest(self, receipt: messages.Receipt | UnsetType) -> None:
-        """A manager that lost rows gives receipts of earlier ones: they prove nothing."""
-        held = self._registration.receipt
-        if receipt is not UNSET and (held is None or _order(receipt) > _order(held)):
-            self._registration.keep(receipt)
 
     def _report_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         key: Any = stimulus.key
@@ -364,13 +358,11 @@ class Referee(Agent):
         self._closed[match_id] = epoch
         return []
 
-    def _run(
-        self, match: Match, step: Callable[..., list[Effect]], *arguments: Any
-    ) -> list[Effect]:
-        """One step of a match, at the last argument; a bug in its game ends this match alone."""
-        now = arguments[-1]
+    def _run(self, match: Match, step: Callable[..., list[Effect]], *given: Any) -> list[Effect]:
+        """One step of a match, at the time given last; a bug in its game ends this match alone."""
+        now = given[-1]
         try:
-            effects = step(*arguments)
+            effects = step(*given)
             if self._foreign_manager:
                 effects = self._foreign_manager.decide(match, effects, now)
         except Exception as bug:  # The game is a plug-in.
