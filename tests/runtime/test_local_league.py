@@ -7,7 +7,7 @@ import pytest
 
 from agentleague.errors import StorageError
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.local_league import AgentGroup, RemoteWorkers, play
+from agentleague.runtime.local_league import AgentGroup, LocalWorkers, RemoteWorkers, play
 from agentleague.runtime.processes import Home
 from agentleague.storage.sqlite import SqliteJournal
 
@@ -42,3 +42,27 @@ def test_a_process_of_agents_that_is_not_done_is_ended_at_once():
         return workers._process.is_alive()
 
     assert asyncio.run(main()) is False
+
+
+@pytest.mark.parametrize(("at_once", "rows"), [(1, [[4], [5], [6]]), (2, [[4, 5], [6]])])
+def test_agents_register_in_their_order_or_so_many_at_once(at_once, rows):
+    opened, seen = [], []
+
+    class Registering:
+        """An agent that is registered when all have had their turn."""
+
+        @property
+        async def registered(self):
+            await asyncio.sleep(0)
+            if opened:
+                seen.append(opened.copy())
+                opened.clear()
+
+    async def open_agent(group, number):
+        opened.append(number)
+        return Registering()
+
+    group = AgentGroup("player", 4, 3, NOBODY, "even_odd", None, at_once=at_once)
+    asyncio.run(LocalWorkers(group, open_agent).start())
+
+    assert seen == rows

@@ -61,6 +61,7 @@ from agentleague.storage.directory import open_reader
 
 LEAGUE = "league_bench"
 CYCLES_MAX = 1_000
+AT_ONCE = 8  # players of a process that register at a time
 REPLY_SECONDS = 60.0  # for all agents of a large league to be told something
 SAMPLE_SECONDS = 0.001  # of CPU between two samples; most systems sample less often
 TIMES_SUFFIX = ".times"
@@ -237,7 +238,8 @@ def _workers(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[Re
     groups = min(plan.player_processes, plan.players)
     bounds = [plan.players * number // groups for number in range(groups + 1)]
     players = [
-        RemoteWorkers(make("player", first, end - first), opener) for first, end in pairwise(bounds)
+        RemoteWorkers(make("player", first, end - first, at_once=AT_ONCE), opener)
+        for first, end in pairwise(bounds)
     ]
     return RemoteWorkers(make("referee", 0, plan.referees), opener), players
 

@@ -58,6 +58,7 @@ class AgentGroup:
     is_private: bool = False  # on any free port: others may use the usual ones
     source: str = ""  # the file, URL or strategy of a player that was named
     name: str = ""  # and its name, if it has none of its own
+    at_once: int = 1  # how many register at a time; of several nobody knows who comes first
 
 
 Opener = Callable[[AgentGroup, int], Coroutine[Any, Any, Running]]  # of one agent, by its number
@@ -92,7 +93,7 @@ class Workers(Protocol):
     """Agents of a league on this machine."""
 
     async def start(self) -> None:
-        """Register all, one after another."""
+        """Register all."""
 
     async def finish(self) -> Tally:
         """Wait until all know that the league is over."""
@@ -222,11 +223,16 @@ class LocalWorkers:
         self._agents: list[Running] = []
 
     async def start(self) -> None:
-        """Register all, one after another."""
-        for number in range(self._group.first, self._group.first + self._group.count):
-            agent = await self._open(self._group, number)
-            self._agents.append(agent)
-            await agent.registered
+        """Register all, one after another or so many at once."""
+        group, end = self._group, self._group.first + self._group.count
+        for first in range(group.first, end, group.at_once):
+            some = range(first, min(first + group.at_once, end))
+            await asyncio.gather(*map(self._register, some))
+
+    async def _register(self, number: int) -> None:
+        agent = await self._open(self._group, number)
+        self._agents.append(agent)
+        await agent.registered
 
     def count_from_now(self) -> None:
         """Do not count what its agents have done so far."""
