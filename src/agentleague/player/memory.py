@@ -55,32 +55,12 @@ LIMITS = PlayerLimits()
 Match = Mapping[str, Any]
 
 
-class _Block:
-    """Matches that are packed until somebody looks at them; from then on they stay unpacked."""
-
-    def __init__(self, matches: list[Match], *, packs: bool) -> None:
-        self._packed = zlib.compress(msgspec.json.encode(matches)) if packs else b""
-        self._matches = [] if packs else matches
-
-    @property
-    def is_open(self) -> bool:
-        return not self._packed
-
-    def matches(self) -> list[Match]:
-        """All of them, unpacked once; strategies look from several threads."""
-        packed = self._packed
-        if packed:
-            self._matches = msgspec.json.decode(zlib.decompress(packed))
-            self._packed = b""
-        return self._matches
-
-
 class History(Sequence[Match]):
-    """The last matches, oldest first, in blocks; a copy shares what was unpacked."""
+    """The last matches, oldest first; a copy shares the blocks, and so what was unpacked."""
 
     def __init__(self, limits: PlayerLimits = LIMITS) -> None:
         self._limits = limits
-        self._blocks: list[_Block] = []
+        self._blocks: list[list[Any]] = []  # each packed, in one item, or its matches
         self._newest: list[Match] = []
 
     def append(self, match: Match) -> None:
@@ -88,10 +68,10 @@ class History(Sequence[Match]):
         self._newest.append(match)
         size, blocks = self._limits.history_block, self._blocks
         if len(self._newest) > size:
+            block, self._newest = self._newest[:size], self._newest[size:]
             # Who looked at the block before will look at this one.
-            packs = not (blocks and blocks[-1].is_open)
-            blocks.append(_Block(self._newest[:size], packs=packs))
-            del self._newest[:size]
+            is_read = bool(blocks) and not isinstance(blocks[-1][0], bytes)
+            blocks.append(block if is_read else [zlib.compress(msgspec.json.encode(block))])
         if self._too_old >= size:
             del blocks[0]
 
@@ -112,8 +92,8 @@ class History(Sequence[Match]):
         return min(self._kept, self._limits.history_matches)
 
     def __iter__(self) -> Iterator[Match]:
-        blocks = (block.matches() for block in self._blocks)
-        return islice(chain.from_iterable(chain(blocks, [self._newest])), self._too_old, None)
+        blocks = chain(map(_unpacked, self._blocks), [self._newest])
+        return islice(chain.from_iterable(blocks), self._too_old, None)
 
     def __getitem__(self, number: Any) -> Any:
         found = range(self._too_old, self._kept)[number]
@@ -125,7 +105,7 @@ class History(Sequence[Match]):
     def _at(self, place: int) -> Match:
         block, index = divmod(place, self._limits.history_block)
         is_newest = block == len(self._blocks)
-        return (self._newest if is_newest else self._blocks[block].matches())[index]
+        return (self._newest if is_newest else _unpacked(self._blocks[block]))[index]
 
     @property
     def _kept(self) -> int:
@@ -302,3 +282,11 @@ def _known(match: Mapping[str, Any]) -> _Known:
 def generation_of(message: GameOver) -> int:
     """How often the draws of its match were made anew, in the manager's numbers."""
     return 0 if message.draw is UNSET else message.draw.generation or 0
+
+
+def _unpacked(block: list[Any]) -> list[Match]:
+    """The matches of a block, which stay; strategies look from several threads."""
+    packed = block[0]
+    if isinstance(packed, bytes):
+        block[:] = msgspec.json.decode(zlib.decompress(packed))
+    return block
