@@ -32,7 +32,7 @@ def one(data: bytes) -> None:
     entries = []
     for line in data.split(b"\n")[:ROWS_MAX]:
         kind, _, body = line.partition(b" ")
-        entries.append(chain.Entry(kind.decode("utf-8", "replace"), 1, body))
+        entries.append((kind.decode("utf-8", "replace"), 1, body))
     rows = chain.extend(chain.start(ID), ID, "2026-03-04T09:00:00.000Z", entries)
     try:
         findings = verify(rows, plugins.load_game)

@@ -51,7 +51,7 @@ def forge(rows: Sequence[Row], events: Sequence[Event], chance: Random) -> Forge
 def _chained(rows: Sequence[Row], place: int, instead: Sequence[Event]) -> list[Row]:
     """The rows with other events in this place."""
     league_id, at = rows[place].league_id, rows[place].at
-    later = [(row.at, chain.Entry(row.kind, row.version, row.body)) for row in rows[place + 1 :]]
+    later = [(row.at, (row.kind, row.version, row.body)) for row in rows[place + 1 :]]
     chained = list(rows[:place])
     head = chain.heads(chained[-1:])[0] if chained else chain.start(league_id)
     for when, entry in [*((at, chain.entry(event)) for event in instead), *later]:

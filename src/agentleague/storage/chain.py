@@ -13,7 +13,6 @@ from functools import lru_cache
 from hashlib import sha256
 from math import modf
 from struct import Struct
-from typing import NamedTuple
 
 import msgspec
 
@@ -22,22 +21,15 @@ from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
 
 Fields = tuple[str, int, str, str, int, bytes]  # a row without its hash
+Entry = tuple[str, int, bytes]  # an event as it is stored: kind, version and body
 
 _size = Struct(">Q").pack
 _encode = msgspec.json.Encoder().encode
 
 
-class Entry(NamedTuple):
-    """An event as it is stored."""
-
-    kind: str
-    version: int
-    body: bytes
-
-
 def entry(event: Event) -> Entry:
     """What is stored of an event."""
-    return Entry(*_kind(type(event)), _encode(event))
+    return *_kind(type(event)), _encode(event)
 
 
 @lru_cache(maxsize=256)
