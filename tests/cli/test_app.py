@@ -103,14 +103,6 @@ def test_quiet_is_not_about_errors():
     assert "there is no option --jsno; did you mean --json?" in done.stderr
 
 
-def test_an_option_that_is_gone_says_what_replaced_it():
-    for name in ["scale", "endurance"]:
-        done = typed("bench", f"--{name}")
-
-        assert done.exit_code == 2
-        assert f"--{name} is gone; in a clone, type: python benchmarks/{name}.py" in done.stderr
-
-
 def test_quiet_holds_for_one_command_line_only(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     quiet, loud = typed("new", "player", "two", "-q"), typed("new", "player", "one")

@@ -25,11 +25,6 @@ EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 REMARK = re.compile(r"\s{2,}\S.*")  # after an example
 # The system's own remarks.
 NOISE = re.compile(r"\[Errno -?\d+\] | \(while attempting to bind on address \(.*?\)\)")
-REPLACED = {  # options that are gone
-    ("bench", "--scale"): "in a clone, type: python benchmarks/scale.py, or make performance",
-    ("bench", "--endurance"): "in a clone, type: python benchmarks/endurance.py, or "
-    "make performance",
-}
 ADVICE = {
     errno.ENOENT: "check the path",
     errno.ENOTDIR: "check the path: a part of it is a file",
@@ -101,9 +96,6 @@ def _usage_error(error: click.UsageError) -> str:
 def _mistake(error: click.UsageError, context: click.Context) -> str:
     extra = EXTRA.fullmatch(error.message)
     if isinstance(error, click.NoSuchOption):
-        instead = REPLACED.get((context.info_name or "", error.option_name))
-        if instead:
-            return f"{error.option_name} is gone; {instead}"
         near = " or ".join((error.possibilities or _commands_like(error.option_name, context))[:2])
         return f"there is no option {error.option_name}{f'; did you mean {near}?' if near else ''}"
     if isinstance(error, click.BadOptionUsage):
