@@ -9,6 +9,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.protocol.tokens import is_proved
 from agentleague.roles.effects import Address
+from agentleague.roles.stimuli import read_headers
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.memory import MemoryNetwork
 
@@ -39,7 +40,7 @@ def test_a_call_is_answered_after_the_caller_has_finished():
     assert answers[0].message == LeagueQueryResponse("GET_STATUS")
     assert (callers[0].source, callers[0].token) == ("http://ann/mcp", "tok_P01_x")
     assert "league_id" in callers[0].missing
-    assert callers[0].headers == {"x-proof": "abc"}
+    assert read_headers(callers[0].head) == {"x-proof": "abc"}
 
 
 def test_a_call_to_an_agent_that_wants_proofs_is_proved():
@@ -52,7 +53,7 @@ def test_a_call_to_an_agent_that_wants_proofs_is_proved():
     clock.run()
 
     assert is_proved(callers[0].proof, [b"key"], callers[0].body)
-    assert callers[0].headers["x-other"] == "1"
+    assert read_headers(callers[0].head)["x-other"] == "1"
 
 
 def test_silence_ends_at_the_deadline():
