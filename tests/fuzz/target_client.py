@@ -29,7 +29,7 @@ class Peer:
 
 
 def one(data: bytes) -> None:
-    """One to five calls, shared or not; the bytes come in pieces, then perhaps an end."""
+    """One to five calls, ordered or not; the bytes come in pieces, then perhaps an end."""
     rng = Random(crc32(data))
     loop = StillLoop()
     asyncio._set_running_loop(loop)  # type: ignore[arg-type]
@@ -52,9 +52,9 @@ def _talk(data: bytes, rng: Random, loop: StillLoop) -> None:
             assert number not in told, "told twice"
             told[number] = answer
 
-        shared = rng.random() < 0.5
+        ordered = rng.random() < 0.5
         url = "http://127.0.0.1:8101/mcp"
-        cancels.append(client.post(url, b"{}", loop.time() + 5.0, done, shared=shared))
+        cancels.append(client.post(url, b"{}", loop.time() + 5.0, done, ordered=ordered))
     loop.settle()
     cancelled = rng.randrange(calls) if rng.random() < 0.2 else None
     if cancelled is not None:

@@ -198,8 +198,7 @@ class HttpTransport:
             done,
             request=request_of(body, proof(keys, body) if keys else "", headers),
             until=until,
-            shared=kind in PIPELINED,
-            ordered=keys != (),
+            ordered=keys != () or kind in PIPELINED,
         )
         client = self._to_manager if kind in TO_A_MANAGER else self._client
         client.send(to.url, (call,))

@@ -2,15 +2,15 @@
 
 A call costs no task: it is written to an idle connection and called back by the parser. An *origin*
 (scheme, host, port) owns its connections and the calls that wait for one; a *connection* owns the
-calls sent on it, oldest first, and only a shared one has several. A call that is over (answered,
-failed, timed out, cancelled) never calls back again; a connection that lost a call in one of the
-last two ways takes no more calls and ends with its last one.
+calls sent on it, oldest first, and only the one for ordered calls has several. A call that is over
+(answered, failed, timed out, cancelled) never calls back again; a connection that lost a call in
+one of the last two ways takes no more calls and ends with its last one.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
 from agentleague.protocol.tokens import PROOF_HEADER
@@ -46,14 +46,21 @@ class Post(Call):
         self.done(HttpAnswer(status, body, retry_after, error, seconds))
 
 
+class _Loop(NamedTuple):
+    """The event loop, and what all origins share of it."""
+
+    loop: asyncio.AbstractEventLoop
+    deadlines: Deadlines
+    batching: WriteBatching
+
+
 class Origin:
     """The connections to one scheme, host and port, and the calls that wait for one."""
 
     def __init__(
-        self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer, deadlines: Deadlines
+        self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer, loop: "_Loop"
     ) -> None:
-        self.loop, self.deadlines = deadlines.loop, deadlines
-        self.batching = WriteBatching(self.loop)
+        self.loop, self.deadlines, self.batching = loop
         self.waiting: deque[Call] = deque()
         self.connections: list[Connection] = []
         self.idle: list[Connection] = []  # The longest idle first.
@@ -67,24 +74,15 @@ class Origin:
             connection.send((self.waiting.popleft(),))
 
     def _connection_for(self, call: Call) -> Connection | None:
-        line, most = self.ordered, self._limits.pipelined
+        line = self.ordered
         if call.ordered and line and line.usable and line.calls:
-            return line if len(line.calls) < most else None
+            return line if len(line.calls) < self._limits.pipelined else None
         while self.idle:
             idle = self.idle.pop()
             if self.loop.time() < idle.idle_until and not call.fresh:
                 return idle
             idle.drop()
-        full = len(self.connections) >= self._limits.connections_per_origin
-        if call.shared:
-            open_ones = [each for each in self.connections if each.shared and each.usable]
-            connection = min(open_ones, key=lambda each: len(each.calls), default=None)
-            is_all = full or len(open_ones) >= self._limits.shared_per_origin
-            if connection and (
-                is_all or len(connection.calls) < min(self._limits.shared_few, most)
-            ):
-                return connection if len(connection.calls) < most else None
-        if full:
+        if len(self.connections) >= self._limits.connections_per_origin:
             return None
         connection = Connection(self, self._limits)
         self.connections.append(connection)
@@ -124,14 +122,14 @@ class HttpClient:
         self._limits, self._dialer = limits or ClientLimits(), Dialer(guard, resolve)
         self._targets: dict[str, tuple[bytes, Origin]] = {}  # By URL: the head of a request.
         self._origins: dict[tuple[str, str, int], Origin] = {}
-        self._deadlines: Deadlines | None = None
+        self._loop: _Loop | None = None
         self._stopped = False
 
     def post(
-        self, url: str, body: bytes, until: float, done: Done, *, shared: bool = False
+        self, url: str, body: bytes, until: float, done: Done, *, ordered: bool = False
     ) -> Callable[[], None]:
         """Posts `body`, tells `done` once what became of it by `until`; returns how to cancel."""
-        call = Post(request=request_of(body), until=until, done=done, shared=shared)
+        call = Post(request=request_of(body), until=until, done=done, ordered=ordered)
         self.send(url, (call,))
         return call.cancel
 
@@ -166,11 +164,12 @@ class HttpClient:
         if len(self._targets) >= self._limits.targets:
             self._targets.clear()
             self._origins = {key: each for key, each in self._origins.items() if each.connections}
-        if self._deadlines is None:
-            self._deadlines = Deadlines(asyncio.get_running_loop())
+        if self._loop is None:
+            loop = asyncio.get_running_loop()
+            self._loop = _Loop(loop, Deadlines(loop), WriteBatching(loop))
         origin = self._origins.get(endpoint[:3])
         if origin is None:
-            origin = Origin(endpoint, self._limits, self._dialer, self._deadlines)
+            origin = Origin(endpoint, self._limits, self._dialer, self._loop)
             self._origins[endpoint[:3]] = origin
         return self._targets.setdefault(url, (endpoint.post_head, origin))
 

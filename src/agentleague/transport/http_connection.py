@@ -42,9 +42,7 @@ class ClientLimits:
     idle_seconds: float = 1.5  # A connection that nobody used for so long is closed.
     connections_per_origin: int = 8  # Further calls to the same origin wait for one of these.
     interim: int = 5  # So many 1xx answers are skipped before the real one.
-    pipelined: int = 32  # So many shared calls may be outstanding on one connection.
-    shared_per_origin: int = 2  # Connections for shared calls.
-    shared_few: int = 8  # So many calls go on one of them before the second is opened.
+    pipelined: int = 64  # So many ordered calls may be outstanding on their connection.
     targets: int = 4_096  # URLs that are remembered.
 
 
@@ -56,8 +54,7 @@ class Call(Struct, kw_only=True, eq=False):
 
     request: bytes  # without its head, until it is sent
     until: float
-    shared: bool = False  # whether it may go behind other shared calls on one connection
-    ordered: bool = False  # whether it goes behind other ordered calls, on the same connection
+    ordered: bool = False  # whether it goes behind other ordered calls, on one connection
     fresh: bool = False  # It met a stale connection; a new one is not stale.
     over: bool = False
     started: float = 0.0
@@ -102,7 +99,6 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, origin: "Origin", limits: ClientLimits) -> None:
         self.calls: deque[Call] = deque()
-        self.shared = False
         self.usable = True  # Takes new calls; once it is not, it never is again.
         self.idle_until = 0.0
         self.opening: asyncio.Task[None] | None = None
@@ -123,23 +119,21 @@ class Connection(asyncio.Protocol):
         self._interim_left = self._limits.interim
 
     def send(self, calls: Sequence[Call]) -> None:
-        """Sends calls of one kind behind those that are outstanding, in one write."""
+        """Sends ordered calls behind those that are outstanding, or one other call alone."""
         for call in calls:
             call.connection = self
         self.calls.extend(calls)
         first = calls[0]
-        self.shared = first.shared
         if first.ordered:
             self._origin.ordered = self
         if self._transport is None:
             return
-        requests = [call.request for call in calls] if len(calls) > 1 else (first.request,)
-        if not first.shared:
-            self._transport.write(b"".join(requests))
+        if not first.ordered:
+            self._transport.write(first.request)
             return
         if not self._unsent:
             self._origin.batching.later(self._write)
-        self._unsent += requests
+        self._unsent += [call.request for call in calls]
 
     def _write(self) -> None:
         unsent, self._unsent = self._unsent, []
@@ -167,7 +161,7 @@ class Connection(asyncio.Protocol):
         unread = list(calls)[self._begun :]
         for call in reversed(unread if self._answered and not final else ()):
             if not call.over:
-                call.fresh, call.shared, call.connection = True, False, None
+                call.fresh, call.connection = True, None
                 self._origin.waiting.appendleft(call)
         for call in calls:
             if call.connection is self and not call.over:
