@@ -138,12 +138,10 @@ class Adjudicator:
         if not roster.referees[referee_id].locks:
             report = with_player_ids(report, self._league.names_of(record.players))
         if decided is not None and _agrees(report, decided):
-            is_again = True if record.closed else UNSET
-            ack = MatchResultAck(
-                match_id=record.match_id, round_id=record.round_id, duplicate=is_again
-            )
-            events = () if record.closed else (_closing(record, decided, report),)
-            return Decision(events, ack, receipt=True)
+            ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
+            if record.closed:
+                return Decision((), replace(ack, duplicate=True), receipt=True)
+            return Decision((_closing(record, decided, report),), ack, receipt=True)
         if referee_id != record.referee_id or report.epoch not in (UNSET, record.epoch):
             return Decision((), self._old_epoch(record))
         if decided is not None:

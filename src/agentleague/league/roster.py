@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -46,8 +47,12 @@ class Member(Struct, frozen=True):
 
 def member_of(event: events.PlayerRegistered | events.RefereeRegistered) -> Member:
     """An agent as it was taken in."""
-    member = Member(
-        event.player_id if isinstance(event, events.PlayerRegistered) else event.referee_id,
+    own: dict[str, Any] = {}
+    if isinstance(event, events.RefereeRegistered):
+        own = {"capacity": event.capacity, "locks": event.locks, "added": event.added is True}
+        own["anyone"] = event.anyone is True
+    return Member(
+        event.referee_id if isinstance(event, events.RefereeRegistered) else event.player_id,
         event.display_name,
         event.endpoint,
         event.token_digest,
@@ -58,12 +63,8 @@ def member_of(event: events.PlayerRegistered | events.RefereeRegistered) -> Memb
         source=None if event.source is UNSET else event.source,
         places=places(event.endpoint, event.addresses or ()),
         game_types=event.game_types or (),
+        **own,
     )
-    if isinstance(event, events.PlayerRegistered):
-        return member
-    own = {"capacity": event.capacity, "locks": event.locks, "added": event.added is True}
-    own["anyone"] = event.anyone is True
-    return msgspec.structs.replace(member, **own)
 
 
 class Roster:

@@ -97,9 +97,8 @@ class Table:
             if name not in TIE_BREAKS:
                 raise ValueError(f"Unknown tie-break {name!r}; known are {', '.join(TIE_BREAKS)}.")
         self._ids_decide = "player_id" in tie_breaks
-        self._deciders: list[tuple[str, _TieBreak]] = []
-        for name in takewhile("player_id".__ne__, tie_breaks):
-            self._deciders.append((name, _DECIDERS[name]))
+        deciding = takewhile("player_id".__ne__, tie_breaks)
+        self._deciders = [(name, _DECIDERS[name]) for name in deciding]
         self._points = points
         self._names = dict(players)
         # Sorted once by id, and every later sort is stable: so the id has the last word.
@@ -205,11 +204,24 @@ class Table:
             tie_break: str | UnsetType = UNSET
             rank = 0
             for player_id in sorted(level, key=scores.__getitem__, reverse=True):
-                score = scores[player_id]
+                record, score = level[player_id], scores[player_id]
                 if score != above or self._ids_decide:
                     rank = len(rows) + 1
                     tie_break = UNSET if above is None else self._tie_break(above, score)
-                rows.append(self._standing(rank, player_id, tie_break))
+                rows.append(
+                    Standing(
+                        rank=rank,
+                        player_id=player_id,
+                        display_name=self._names[player_id],
+                        played=record.wins + record.draws + record.losses,
+                        wins=record.wins,
+                        draws=record.draws,
+                        losses=record.losses,
+                        technical_losses=record.technical_losses,
+                        points=record.points,
+                        tie_break=tie_break,
+                    )
+                )
                 above = score
         return rows
 
@@ -219,21 +231,6 @@ class Table:
             if more != less:
                 return name
         return "player_id"
-
-    def _standing(self, rank: int, player_id: str, tie_break: str | UnsetType) -> Standing:
-        record = self._records[player_id]
-        return Standing(
-            rank=rank,
-            player_id=player_id,
-            display_name=self._names[player_id],
-            played=record.wins + record.draws + record.losses,
-            wins=record.wins,
-            draws=record.draws,
-            losses=record.losses,
-            technical_losses=record.technical_losses,
-            points=record.points,
-            tie_break=tie_break,
-        )
 
     def _decided(self, player_id: str, other_id: str) -> str | None:
         """What separates two who are level on points; None if no tie-break does."""

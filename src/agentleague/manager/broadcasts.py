@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.standings import champion_moves
@@ -71,13 +71,11 @@ class Broadcasts:
         for number, record in enumerate(league.matches.of_round(round_id)):
             index[record.players[0]] = index[record.players[1]] = number
             if is_short:  # A short table does not say what the others are called.
-                draw = (record.commitment, record.generation or UNSET)
-                names = [members[each].display_name for each in record.players]
+                draw, names = _draw(record), [members[each].display_name for each in record.players]
                 rows.append(encode(Pairing(record.match_id, *record.players, *draw, *names)))
             else:
-                row = self._match(record)
-                rows.append(encode(row))
-                own.append(encode(_sealed(row, record)))
+                rows.append(encode(self._match(record)))
+                own.append(encode(self._match(record, _draw(record))))
         return Rows(rows, index, write, own=own, is_short=is_short)
 
     def assignment(
@@ -91,16 +89,10 @@ class Broadcasts:
 
     def assigned(self, record: MatchRecord) -> messages.RoundMatch:
         """One match as its referee needs to know it."""
-        league, (a, b) = self._league, record.players
-        seats = [self._seated(record, a), self._seated(record, b)]
-        return messages.RoundMatch(
-            record.match_id,
-            league.rules.game_type,
-            a,
-            b,
-            league.roster.referees[record.referee_id].endpoint,
-            record.commitment,
-            record.generation or UNSET,
+        seats = [self._seated(record, player_id) for player_id in record.players]
+        return self._match(
+            record,
+            _draw(record),
             player_A_endpoint=seats[0].endpoint,
             player_B_endpoint=seats[1].endpoint,
             epoch=record.epoch,
@@ -111,7 +103,7 @@ class Broadcasts:
 
     def new_referee(self, record: MatchRecord) -> messages.RoundAnnouncement:
         """For the two players of a match: it has another referee."""
-        row = _sealed(self._match(record), record)
+        row = self._match(record, _draw(record))
         return self._announcement(record.round_id, matches=[row])
 
     def game_over(
@@ -218,14 +210,13 @@ class Broadcasts:
             "league_id": self._league.rules.league_id,
         }
 
-    def _match(self, record: MatchRecord) -> messages.RoundMatch:
+    def _match(
+        self, record: MatchRecord, draw: tuple[Any, ...] = (), **more: Any
+    ) -> messages.RoundMatch:
         league = self._league
-        return messages.RoundMatch(
-            record.match_id,
-            league.rules.game_type,
-            *record.players,
-            league.roster.referees[record.referee_id].endpoint,
-        )
+        endpoint = league.roster.referees[record.referee_id].endpoint
+        names = (record.match_id, league.rules.game_type, *record.players, endpoint)
+        return messages.RoundMatch(*names, *draw, **more)
 
     def _seated(self, record: MatchRecord, player_id: str) -> messages.Seated:
         league, roster = self._league, self._league.roster
@@ -245,12 +236,9 @@ class Broadcasts:
         )
 
 
-def _sealed(row: messages.RoundMatch, record: MatchRecord) -> messages.RoundMatch:
-    """With what its draws are sealed with."""
-    generation = record.generation or UNSET
-    return msgspec.structs.replace(
-        row, draw_commitment=record.commitment, draw_generation=generation
-    )
+def _draw(record: MatchRecord) -> tuple[str, int | UnsetType]:
+    """With what its draws are sealed."""
+    return record.commitment, record.generation or UNSET
 
 
 class Rows:

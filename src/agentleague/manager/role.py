@@ -450,12 +450,10 @@ class Manager:
         assert record.decided
         lost = [player_id for player_id, _ in record.decided.forfeits]
         for player_id in record.players:
-            found, known = dialects.get(player_id), self.league.roster.dialects.get(player_id, "")
-            if (
-                found
-                and is_found_from(known, found)
-                and (player_id in lost or not found.endswith(LOST))
-            ):
+            known = self.league.roster.dialects.get(player_id, "")
+            found = dialects.get(player_id, "")
+            may_be = player_id in lost or not found.endswith(LOST)
+            if found and may_be and is_found_from(known, found):
                 self._step.learn_dialect(player_id, found)
 
     def _write(self, decided: Sequence[Event]) -> None:

@@ -189,11 +189,12 @@ class Reporters:
 
     def _may_be_without(self, holder: Member, caller: Caller) -> bool:
         """Whether this referee may be the caller, who shows no token that is worth anything."""
-        token = caller.token
-        if not self._may_be(holder, caller.source):
+        roster, token = self._step.league.roster, caller.token
+        is_tokenless = self._step.settings.takes_tokenless and not holder.locks
+        is_allowed = holder.added or (is_tokenless and holder.agent_id not in roster.showing)
+        if not is_allowed or not is_at(holder.endpoint, caller.source):
             return False
-        is_none = not token or self._step.league.roster.waiting_with(token)
-        return bool(is_none or self._is_invented(token))
+        return not token or bool(roster.waiting_with(token)) or self._is_invented(token)
 
     def _is_invented(self, token: str | None) -> bool:
         """Whether nobody was given this token, where no more harm is done by it than by none."""
@@ -212,12 +213,6 @@ class Reporters:
         result = with_player_ids(report, names).result
         told = {*result.score, *result.details.choices, result.winner} - {None}
         return told <= set(record.players) and bool(told or not report.match_id)
-
-    def _may_be(self, holder: Member, source: str) -> bool:
-        is_tokenless = self._step.settings.takes_tokenless and not holder.locks
-        showing = self._step.league.roster.showing
-        is_allowed = holder.added or (is_tokenless and holder.agent_id not in showing)
-        return is_allowed and is_at(holder.endpoint, source)
 
 
 def _note(step: Step, event: TokenMisused) -> None:

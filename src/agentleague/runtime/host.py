@@ -169,12 +169,13 @@ class Host:
         if ledger and (events := [each.event for each in wanted if type(each) is Record]):
             after, self._decided = self._decided, self._decided + len(events)
             ledger.journal.append(ledger.league_id, after, events, self._on_committed)
+            wanted = [each for each in wanted if type(each) is not Record]
         if self._decided == self._committed:
             for effect in wanted:
                 self._RELEASE[type(effect)](self, effect)
         else:
             waiting = self._decided
-            self._waiting += [(waiting, now, each) for each in wanted if type(each) is not Record]
+            self._waiting += [(waiting, now, each) for each in wanted]
         if self.on_step:
             self.on_step()
 
@@ -189,9 +190,6 @@ class Host:
             _, decided_at, effect = self._waiting.popleft()
             held = (now - decided_at,) if isinstance(effect, Call | Broadcast) else ()
             self._RELEASE[type(effect)](self, effect, *held)
-
-    def _written(self, effect: Record) -> None:
-        """It was written when it was decided."""
 
     def _reply(self, effect: effects.Reply) -> None:
         answer = effect.answer
@@ -345,7 +343,6 @@ class Host:
         raise error
 
     _RELEASE: ClassVar[dict[type, Callable[..., None]]] = {
-        Record: _written,
         effects.Reply: _reply,
         Call: _call,
         Broadcast: _broadcast,
