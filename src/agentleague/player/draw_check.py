@@ -86,19 +86,16 @@ class DrawCheck:
         else:
             if draws.commitment(seed, over.league_id, over.match_id) != draw.commitment:
                 doubts.append("its seed does not fit its commitment")
-        doubts += self._move_doubts(over.match_id, draw, player_id)
-        is_drawn = over.game_type == even_odd.name and over.game_result.status != "TECHNICAL_LOSS"
-        if is_drawn and self._bounds and not doubts:
-            return _number_doubts(over, draw.moves, seed, self._bounds)
-        return doubts
-
-    def _move_doubts(self, match_id: str, draw: Draw, player_id: str) -> list[str]:
-        turns = self._moved.get(match_id, {})
-        return [
+        turns = self._moved.get(over.match_id, {})
+        doubts += [
             f"it says that you moved {move!r}, and you moved {turns[turn][-1]!r}"
             for turn, who, move in draw.moves
             if who == player_id and turn in turns and move not in turns[turn]
         ]
+        is_drawn = over.game_type == even_odd.name and over.game_result.status != "TECHNICAL_LOSS"
+        if is_drawn and self._bounds and not doubts:
+            return _number_doubts(over, draw.moves, seed, self._bounds)
+        return doubts
 
     def _keep(self, kept: dict[str, T], match_id: str, value: T) -> T:
         """Remember the first value of a match, and forget the oldest match of too many."""

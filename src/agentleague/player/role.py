@@ -19,7 +19,7 @@ from agentleague.protocol.tokens import MATCH_TOKEN, PROOF_HEADER, channel_key, 
 from agentleague.roles import agent
 from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, Turn, WakeAt
 from agentleague.roles.settings import PlayerSettings
-from agentleague.roles.stimuli import Answered, Asked, Caller, StrategyReturned
+from agentleague.roles.stimuli import Answered, Asked, Caller, Key, StrategyReturned
 
 ANOTHER_RESULT = (
     "TOLD ANOTHER RESULT than before. The manager may have lost rows of its journal: tell the "
@@ -30,8 +30,6 @@ UNKNOWN = (
     "another agent proved that it listens at this end point."
 )
 GOING_ON = ("WAITING_FOR_REGISTRATIONS", "CREATING_SCHEDULE", "RUNNING_LEAGUE", "PAUSED")
-
-
 ACKS: dict[type[messages.Message], Callable[..., messages.Message]] = {
     messages.RoundAnnouncement: messages.RoundAnnouncementAck,
     PartialAnnouncement: messages.RoundAnnouncementAck,
@@ -81,15 +79,13 @@ class Player(agent.Agent):
         self._round_id = 0
         self._referee_endpoint = ""  # of its match of this round, as a foreign manager says
         self._early: list[Asked] = []  # messages that came before the registration was answered
-        self._running: dict[int, tuple[Asked, str]] = {}  # whose strategies run, with its token
+        self._running: dict[Key, tuple[Asked, str]] = {}  # whose strategies run, with its token
         self._channel, self._earlier_id = b"", ""  # The id is that of its last run.
         self._token_pair, self._tokens_of = ("", ""), ("", "", "", 0)
         self._completed: messages.LeagueCompleted | None = None  # to be confirmed by the manager
         self._is_unknown = False  # whether the manager took it out, and its token with it
         self._doubts_until: float | None = None  # then it is believed without the manager
-        self._foreign_referees = ForeignReferees(
-            self._registration.manager, settings.reply_seconds, limits
-        )
+        self._foreign_referees = ForeignReferees(self.manager, settings.reply_seconds, limits)
 
     def remember(self, state: agent.AgentState) -> None:
         """What an earlier run kept; its token also says how its referees are known."""
@@ -133,7 +129,7 @@ class Player(agent.Agent):
                 effects += self._end_if_over(asked.caller, asked.message, now)
             elif type(asked.message) not in ACKS:
                 effects += self._asked(asked, now)  # It was not answered yet.
-            elif self._is_from_manager(asked.caller):
+            elif not self._registration.proofs or self._registration.is_proved(asked.caller):
                 self._take_in(asked.message, now)
         return effects
 
@@ -170,10 +166,9 @@ class Player(agent.Agent):
         if self.has_foreign_manager:  # Nobody says who its referees are: none but the caller.
             named = message.referee_endpoint or self._referee_endpoint
             endpoint = named if is_at(named, asked.caller.source) else ""
-        reply = Reply(asked.reply, answer)
-        if not endpoint or not isinstance(answer, PUSHED):
-            return [reply]
-        return [reply, *self._foreign_referees.push(asked, endpoint, answer, now)]
+        is_awaited = endpoint and isinstance(answer, PUSHED)
+        pushed = self._foreign_referees.push(asked, endpoint, answer, now) if is_awaited else []
+        return [Reply(asked.reply, answer), *pushed]
 
     def _pushed(self, stimulus: Answered, now: float) -> list[Effect]:
         self._foreign_referees.pushed(stimulus)
@@ -191,11 +186,10 @@ class Player(agent.Agent):
         return self._moved(message, self.strategy(self._turn(message, now)), token, now)
 
     def _strategy_returned(self, stimulus: StrategyReturned, now: float) -> list[Effect]:
-        key: Any = stimulus.key
-        asked, token = self._running.pop(key)
+        asked, token = self._running.pop(stimulus.key)
         message: Any = asked.message
-        outcome = (stimulus.move, stimulus.error)
-        return self._reply(asked, self._moved(message, outcome, token, now), now)
+        answer = self._moved(message, (stimulus.move, stimulus.error), token, now)
+        return self._reply(asked, answer, now)
 
     def _moved(self, message: MoveCall, outcome: Outcome, token: str, now: float) -> PUSHED:
         """The move, or none: then the referee asks again at once, as R-MATCH-20 says."""
@@ -234,20 +228,14 @@ class Player(agent.Agent):
         return messages.GameErrorAck(player_id=me, match_id=match_id, **self.envelope(message, now))
 
     def _told(self, asked: Asked, message: Any, now: float) -> list[Effect]:
-        """The manager tells something, or a stranger does: where a proof is due, that shows it."""
-        if self._is_from_manager(asked.caller):
-            return [Reply(asked.reply, self._take_in(message, now))]
+        """Something that is not proved: it is believed only of a manager that proves nothing."""
         if not self.agent_id:
             self._keep_early(asked)
             return [Reply(asked.reply, self._acknowledgement(message, now))]
+        if not self._registration.proofs:
+            return [Reply(asked.reply, self._take_in(message, now))]
         error = errors.TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
-        name = message.__struct_config__.tag
-        return [self._refuse(asked, error, name, "refused one that its manager did not send.")]
-
-    def _is_from_manager(self, caller: Caller) -> bool:
-        """By its proof, also for the token of an earlier run; unproved only once that is agreed."""
-        own = self._registration
-        return own.is_proved(caller) if own.proofs else bool(self.agent_id)
+        return [self._refuse(asked, error)]
 
     def _keep_early(self, asked: Asked) -> bool:
         """Only the answer to the registration will say how manager and referees are known."""
@@ -382,9 +370,7 @@ class Player(agent.Agent):
         answer = self.answer(message, stimulus.caller, now)
         if answer is not None:
             return [Reply(stimulus.reply, answer)]
-        if isinstance(message, messages.GameMessage) and (
-            message.league_id != self._registration.league_id or not message.match_id
-        ):
+        if isinstance(message, messages.GameMessage):
             stimulus = self._with_our_ids(stimulus, message)
         try:
             return self.MESSAGES[type(stimulus.message)](self, stimulus, stimulus.message, now)
@@ -393,7 +379,7 @@ class Player(agent.Agent):
                 return []
             league_id, timestamp = self._registration.league_id, self._calendar.write(now)
             asking = self._foreign_referees.ask(stimulus, league_id, timestamp, now)
-            return [self._refuse_referee(stimulus, error)] if asking is None else [*asking]
+            return [self._refuse(stimulus, error)] if asking is None else [*asking]
 
     def _with_our_ids(self, asked: Asked, message: messages.GameMessage) -> Asked:
         """A foreign referee has a league id of its own, and may not say which match it means."""
@@ -407,32 +393,26 @@ class Player(agent.Agent):
     def _match_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         """The manager has said whose match it is: the messages that waited are handled again."""
         key: Any = stimulus.key
-        waiting = self._foreign_referees.answered(
-            key.match_id, stimulus.message, self.agent_id, now
-        )
+        told = (key.match_id, stimulus.message, self.agent_id)
         out: list[Effect] = []
-        for asked in waiting:
+        for asked in self._foreign_referees.answered(*told, now):
             try:
                 out += self.MESSAGES[type(asked.message)](self, asked, asked.message, now)
             except errors.NotAuthorised as error:
-                out.append(self._refuse_referee(asked, error))
+                out.append(self._refuse(asked, error))
         return out
 
-    def _refuse_referee(self, asked: Asked, error: errors.NotAuthorised) -> Reply:
-        message: Any = asked.message
-        why = "refused a message without the token of its referee."
-        return self._refuse(asked, error, message.match_id, why)
-
-    def _refuse(self, asked: Asked, error: errors.NotAuthorised, about: str, why: str) -> Reply:
+    def _refuse(self, asked: Asked, error: errors.NotAuthorised) -> Reply:
         """Refuse, and say so once of each match or kind of message."""
+        message = asked.message
+        about, why = messages.tag_of(type(message)), "refused one that its manager did not send."
+        if isinstance(message, messages.GameMessage):
+            about, why = message.match_id, "refused a message without the token of its referee."
         self.say_once(about, f"{about}: {why}")
         return Reply(asked.reply, error)
 
     def _token_for_referee(self, asked: Asked) -> str:
-        """What we show the referee; where there are match tokens, it alone knows that of its match.
-
-        A foreign one, which shows none, could show ours in our name: it gets another.
-        """
+        """What the referee is shown; it is refused if it should know the token of its match."""
         message: Any = asked.message
         shown, own = self._tokens(message)
         if not self._registration.match_tokens:
@@ -444,6 +424,7 @@ class Player(agent.Agent):
             return own
         if self._foreign_referees.endpoint(message.match_id, asked.caller):
             self._say_who_calls(asked, "its referee is foreign: the manager confirms it. It")
+            # It could show what it is shown in our name: so that is not our token.
             names = (message.league_id, message.match_id, self._me(message), 0)
             return match_token(self._channel, "player>ref", *names)
         if message.auth_token:
