@@ -48,7 +48,7 @@ class GameProgress:
         limits = self._limits
         if len(msgspec.json.encode(move)) > limits.move_bytes:
             raise IllegalMove(f"a move is at most {limits.move_bytes} bytes long")
-        if _depth(move) > limits.move_depth:
+        if not isinstance(move, str) and _depth(move) > limits.move_depth:
             raise IllegalMove(f"a move is nested at most {limits.move_depth} levels deep")
         try:
             self.game.check(self.state, self.game.seats[seat], move)

@@ -56,14 +56,14 @@ class Line(Struct, gc=False):
     note: str = ""
 
 
-class Transcript:
+class Transcript(Struct, gc=False):
     """The lines of one match, in the order of the attempts; the first of them are reported."""
 
-    def __init__(self, players: Sequence[str], limits: MatchLimits = LIMITS) -> None:
-        self._players, self._limits = players, limits
-        self._lines: list[Line] = []
-        self.timed_out: dict[str, Any] = {}  # player -> the question of which every attempt ran out
-        self.wrong_tokens: dict[str, str] = {}  # player -> with what it, or another here, sent one
+    _players: Sequence[str]
+    _limits: MatchLimits = LIMITS
+    _lines: list[Line] = []
+    timed_out: dict[str, Any] = {}  # player -> the question of which every attempt ran out
+    wrong_tokens: dict[str, str] = {}  # player -> with what it, or another here, sent one
 
     def begin(self, seat: int, message: str, attempt: int, now: float) -> Line:
         """An attempt begins; its result is noted in the line."""
