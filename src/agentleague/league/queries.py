@@ -32,7 +32,7 @@ from agentleague.league.queries_matches import (
 )
 from agentleague.league.queries_metrics import metrics
 from agentleague.league.roster import Member
-from agentleague.league.standings import Standing, Table
+from agentleague.league.standings import Standing
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, QueryError
 
 MATCHES_A_PAGE = 16  # they are said twice, in `data` and beside it
@@ -357,8 +357,10 @@ def _standing(league: League, player_id: str) -> Standing:
     try:
         return league.table.row(player_id)
     except KeyError:  # Before the start the table is empty; players removed then never enter it.
-        first = Table(league.names_of([player_id])).row(player_id)
-        return msgspec.structs.replace(first, rank=0)
+        names = ("rank", "played", "wins", "draws", "losses", "technical_losses", "points")
+        counts: dict[str, Any] = dict.fromkeys(names, 0)
+        name = league.roster.players[player_id].display_name
+        return Standing(player_id=player_id, display_name=name, **counts)
 
 
 def _last_matches(league: League, player_id: str) -> list[dict[str, Any]]:

@@ -190,15 +190,8 @@ class _Exchange:
     """One request on its way there, its answer on its way back, and the deadline of both."""
 
     __slots__ = (
-        "_asked",
-        "_asker",
-        "_began",
-        "_done",
-        "_is_open",
-        "_message",
-        "_network",
-        "_stop_deadline",
-        "head",
+        *("_asked", "_asker", "_began", "_done", "_is_open", "_message", "_network"),
+        *("_stop_deadline", "head"),
     )
 
     def __init__(
