@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from inspect import cleandoc
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -52,10 +53,11 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes none
 
 
 def prepare(command: click.Command) -> click.Command:
-    """Add --quiet and --debug to a command, and give its values their names and completions."""
+    """Add --quiet and --debug to a command; give its help examples, its values completions."""
     if isinstance(command, click.Group):
         for each in command.commands.values():
             prepare(each)
+    command.help = _with_examples(command.help or "")
     for param in command.params:
         _set_type(param)
         if param.type is click.STRING and param.name in COMPLETIONS:
@@ -63,6 +65,16 @@ def prepare(command: click.Command) -> click.Command:
     known = {name for param in command.params for name in param.opts}
     command.params += [option for option in common_options() if not known & set(option.opts)]
     return command
+
+
+def _with_examples(docstring: str) -> str:
+    """Put the last lines, if they begin with `league`, first, as the examples."""
+    *words, last = cleandoc(docstring).split("\n\n")
+    if not last.startswith("league "):
+        return docstring
+    examples = last.splitlines()
+    heading = "\b\nExamples:" if len(examples) > 1 else "\b\nExample:"
+    return "\n\n".join(["\n  ".join([heading, *examples]), *words])
 
 
 def common_options() -> list[click.Option]:

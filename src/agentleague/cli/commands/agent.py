@@ -13,18 +13,6 @@ from agentleague.records.match_story import read_answer
 from agentleague.records.player_story import in_words, player_match
 from agentleague.runtime.query_pages import Source, all_rounds
 
-EXAMPLES = """\b
-Examples:
-  league agent P03
-  league agent "Agent Alpha"
-  league agent P03 --dir ./league --all
-  league agent REF01 --dir ./league --json
-"""
-DESCRIPTION = """
-Print everything about one agent, by its id or its name. For a player this includes its matches: how
-each ended, and for each error what was asked, what was answered, how long it took, and what to
-change; with -v also which rule of docs/protocol.md applies.
-"""
 HEADINGS = {
     "kind": "Kind",
     "state": "State",
@@ -49,7 +37,7 @@ HEADINGS = {
 }
 
 
-@click.command(help=EXAMPLES + DESCRIPTION)
+@click.command()
 @click.argument("agent_id", metavar="AGENT")
 @click.option("--all", "all_matches", is_flag=True, help="Show all matches, not the last 20.")
 @reading.rules_option
@@ -62,7 +50,15 @@ def command(
     as_json: bool,
     verbose: bool,
 ) -> None:
-    """Print the agent."""
+    """Print everything about one agent, by its id or its name. For a player this includes its
+    matches: how each ended, and for each error what was asked, what was answered, how long it took,
+    and what to change; with -v also which rule of docs/protocol.md applies.
+
+    league agent P03
+    league agent "Agent Alpha"
+    league agent P03 --dir ./league --all
+    league agent REF01 --dir ./league --json
+    """
 
     async def ask(source: Source) -> tuple[dict[str, Any] | None, str | None]:
         found = await _agent(source, agent_id, all_matches)

@@ -10,12 +10,6 @@ from agentleague.cli.output import Column, counted, print_json, print_rows, say
 from agentleague.cli.reading import mark_reachable, read, reading_options
 from agentleague.runtime.query_pages import Source, all_rows
 
-EXAMPLES = """\b
-Examples:
-  league agents
-  league agents --kind referee
-  league agents --dir ./league --json
-"""
 COLUMNS = (
     Column("agent_id", "Id", True),
     Column("kind", "Kind", True),
@@ -28,7 +22,7 @@ COLUMNS = (
 SPEAKS = Column("speaks", "Speaks", True, True, True)  # only if somebody uses another dialect
 
 
-@click.command(help=EXAMPLES + "\nPrint who takes part, and what they are doing.")
+@click.command()
 @click.option(
     "--kind",
     type=click.Choice(["player", "referee"]),
@@ -38,7 +32,12 @@ SPEAKS = Column("speaks", "Speaks", True, True, True)  # only if somebody uses a
 def command(
     directory: Path | None, manager_url: str | None, as_json: bool, kind: str | None
 ) -> None:
-    """Print the agents."""
+    """Print who takes part, and what they are doing.
+
+    league agents
+    league agents --kind referee
+    league agents --dir ./league --json
+    """
     params = {"kind": kind} if kind else {}
 
     async def ask(source: Source) -> list[dict[str, Any]]:

@@ -15,31 +15,8 @@ from agentleague.cli.settings_options import settings_options
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import raise_descriptor_limit
 
-EXAMPLES = """\b
-Examples:
-  league bench
-  league bench --players 100 --seconds 60 --json
-  league bench --profile
-"""
-HELP = """
-Measure how many matches a second this machine plays.
 
-Whole leagues are played over HTTP, durably, each player on its own port, the manager, the referees
-and the players in processes of their own. After each league two bare processes exchange as many
-requests of the same sizes over HTTP, and do nothing else: the ratio says how much of what the
-machine can do is left for the league. Printed are medians, with the least and the most.
-
-Time, messages, bytes and CPU are counted from the start of the league to its end, without the
-registrations. A match is timed by its referee, from the first invitation to the answer to its
-report: alone, with two players in the league, and under load, with all. Agents have 60 seconds for
-an answer (reply_seconds), not 10, so that a slow machine is measured all the same.
-The journal is synced to its file system, which is named: in memory (tmpfs) that costs nothing.
-
-To read a profile, to compare leagues by size, or to watch a long one, see docs/performance.md.
-"""
-
-
-@click.command(help=EXAMPLES + HELP)
+@click.command()
 @click.option(
     "--players",
     default=100,
@@ -76,7 +53,26 @@ def command(
     files: bool | None,
     as_json: bool,
 ) -> None:
-    """Measure, print."""
+    """Measure how many matches a second this machine plays.
+
+    Whole leagues are played over HTTP, durably, each player on its own port, the manager, the
+    referees and the players in processes of their own. After each league two bare processes
+    exchange as many requests of the same sizes over HTTP, and do nothing else: the ratio says how
+    much of what the machine can do is left for the league. Printed are medians, with the least and
+    the most.
+
+    Time, messages, bytes and CPU are counted from the start of the league to its end, without the
+    registrations. A match is timed by its referee, from the first invitation to the answer to its
+    report: alone, with two players in the league, and under load, with all. Agents have 60 seconds
+    for an answer (reply_seconds), not 10, so that a slow machine is measured all the same. The
+    journal is synced to its file system, which is named: in memory (tmpfs) that costs nothing.
+
+    To read a profile, to compare leagues by size, or to watch a long one, see docs/performance.md.
+
+    league bench
+    league bench --players 100 --seconds 60 --json
+    league bench --profile
+    """
     raise_descriptor_limit()
     folder = directory or measure.temporary_folder()
     machine = measure.this_machine(folder)

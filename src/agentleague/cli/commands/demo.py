@@ -33,31 +33,12 @@ from agentleague.runtime.settings import describe
 from agentleague.runtime.state_files import new_league_id
 from agentleague.storage.directory import has_journal
 
-EXAMPLES = """\b
-Examples:
-  league demo
-  league demo --players 12 --seed 7
-  league demo --dir ./cup
-  league demo --players 100 --json > table.json
-  league demo --game tic_tac_toe
-  league demo --game ./my_game.py
-  league demo --game rock_paper_scissors --game-options '{"best_of": 5}'
-  league demo --player ./mine.py --player http://127.0.0.1:8101/mcp --player random
-"""
-DESCRIPTION = """
-Play a whole league on this machine over real HTTP.
-
-Each --player is a file that ends with .py, the URL of an agent that is running, or the name of a
-strategy. --players fills up with built-in ones. With --keep or --dir the journal stays, so all
-commands that look at a league work on this one too. Settings also come from the environment
-(LEAGUE_MOVE_SECONDS=10).
-"""
 PLAYERS = 4  # by default
 NOT_HERE = ("When it starts", "Who may take part", "The network")  # groups of settings
 LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
 
 
-@click.command(help=EXAMPLES + DESCRIPTION)
+@click.command()
 @game_choice
 @click.option(
     "--players",
@@ -90,7 +71,22 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Play, print, exit."""
+    """Play a whole league on this machine over real HTTP.
+
+    Each --player is a file that ends with .py, the URL of an agent that is running, or the name of
+    a strategy. --players fills up with built-in ones. With --keep or --dir the journal stays, so
+    all commands that look at a league work on this one too. Settings also come from the environment
+    (LEAGUE_MOVE_SECONDS=10).
+
+    league demo
+    league demo --players 12 --seed 7
+    league demo --dir ./cup
+    league demo --players 100 --json > table.json
+    league demo --game tic_tac_toe
+    league demo --game ./my_game.py
+    league demo --game rock_paper_scissors --game-options '{"best_of": 5}'
+    league demo --player ./mine.py --player http://127.0.0.1:8101/mcp --player random
+    """
     if directory:
         check_free(directory)
     raise_descriptor_limit()

@@ -12,21 +12,8 @@ from agentleague.records.export_files import table_path
 from agentleague.records.reading import folded, no_league, read_rows
 from agentleague.storage.directory import has_journal
 
-EXAMPLES = """\b
-Examples:
-  league export ./league --out ./published
-  league export ./league --out ./published     again: the earlier export is replaced
-"""
-DESCRIPTION = """
-Write a league as files: config/agents/agents_config.json, data/leagues (standings, rounds, CSV),
-data/matches (a file for each), data/players (a history for each) and logs. No token is in them.
 
-OUT appears when it is complete. An OUT that is there already must be empty, or an earlier export of
-this league to which nothing was added; anything else is left alone. The league may still run.
-"""
-
-
-@click.command(help=EXAMPLES + DESCRIPTION)
+@click.command()
 @directory_argument()
 @click.option(
     "--out",
@@ -36,7 +23,17 @@ this league to which nothing was added; anything else is left alone. The league 
     help="The directory to write; always needed.",
 )
 def command(directory: Path, out: Path) -> None:
-    """Write the files, print where they are."""
+    """Write a league as files: config/agents/agents_config.json, data/leagues (standings, rounds,
+    CSV), data/matches (a file for each), data/players (a history for each) and logs. No token is in
+    them.
+
+    OUT appears when it is complete. An OUT that is there already must be empty, or an earlier
+    export of this league to which nothing was added; anything else is left alone. The league may
+    still run.
+
+    league export ./league --out ./published
+    league export ./league --out ./published     again: the earlier export is replaced
+    """
     rows = read_rows(directory) if has_journal(directory) else []
     if not rows:
         raise click.UsageError(no_league(directory))

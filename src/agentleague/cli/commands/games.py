@@ -11,24 +11,19 @@ from agentleague.games.game import Game
 from agentleague.runtime import plugins
 from agentleague.runtime.plugins import as_typed, find_game
 
-EXAMPLES = """\b
-Examples:
-  league games
-  league games tic_tac_toe
-  league games ./my_game.py
-  league games --json
-"""
-DESCRIPTION = """
-List the games that are installed, one a line. With GAME, show what the author of a player needs to
-know: its rules, options, moves, and what `turn.position` looks like.
-"""
 
-
-@click.command(help=EXAMPLES + DESCRIPTION)
+@click.command()
 @click.argument("game", metavar="[GAME]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(game: str | None, as_json: bool) -> None:
-    """Print the list, or one game."""
+    """List the games that are installed, one a line. With GAME, show what the author of a player
+    needs to know: its rules, options, moves, and what `turn.position` looks like.
+
+    league games
+    league games tic_tac_toe
+    league games ./my_game.py
+    league games --json
+    """
     if game:
         _print_game(find_game(as_typed(game)), as_json)
         return

@@ -11,21 +11,11 @@ from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeS
 from agentleague.runtime.settings import Setting, describe
 from agentleague.runtime.state_files import new_join_code
 
-EXAMPLES = """\b
-Examples:
-  league init cup.toml
-  league manager cup.toml
-"""
-DESCRIPTION = """
-Write a file with every setting, its default and what it is for.
-
-Every line begins with #: remove it from the lines that you change.
-"""
 ROLES = {"manager": ManagerSettings, "referee": RefereeSettings, "player": PlayerSettings}
 WIDTH = 96
 
 
-@click.command(help=EXAMPLES + DESCRIPTION)
+@click.command()
 @click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
 @click.option(
     "--for",
@@ -36,7 +26,13 @@ WIDTH = 96
     help="Whose settings.",
 )
 def command(file: Path, role: str) -> None:
-    """Write it, unless something is there already."""
+    """Write a file with every setting, its default and what it is for.
+
+    Every line begins with #: remove it from the lines that you change.
+
+    league init cup.toml
+    league manager cup.toml
+    """
     if file.suffix != ".toml":
         raise click.UsageError(
             f"{file} does not end with .toml; say: league init {file.with_suffix('.toml')}"

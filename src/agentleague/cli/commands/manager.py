@@ -42,21 +42,9 @@ LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 HERE = "\nIts table can still be read. Stop with Ctrl-C."
 CODES = ("--join-code", "--referee-code")
 OPENING = ("bind", "network", "lan", "trusted_proxies", "referee_access", "shared_dir")
-EXAMPLES = """\b
-Examples:
-  league manager --players 4
-  league init cup.toml; league manager cup.toml
-  league manager --players 30 --port 9000 --dir ./cup --exit
-"""
-DESCRIPTION = """
-Run a league manager: it registers agents and keeps the table.
-
-CONFIG.toml holds settings; `league init` writes one with all of them. The environment
-(LEAGUE_MOVE_SECONDS=10) overrides it, and the options below override both.
-"""
 
 
-@click.command(cls=SettingsCommand, help=EXAMPLES + DESCRIPTION)
+@click.command(cls=SettingsCommand)
 @click.argument("config", required=False, metavar="[CONFIG.toml]", type=click.Path(path_type=Path))
 @click.option("--config", "config_too", hidden=True, type=click.Path(path_type=Path))
 @directory_option("Where the journal goes.  [league, or the name of the file of settings]")
@@ -80,7 +68,15 @@ def command(
     verbose: int,
     **options: Any,
 ) -> None:
-    """Serve until the end, or until Ctrl-C."""
+    """Run a league manager: it registers agents and keeps the table.
+
+    CONFIG.toml holds settings; `league init` writes one with all of them. The environment
+    (LEAGUE_MOVE_SECONDS=10) overrides it, and the options below override both.
+
+    league manager --players 4
+    league init cup.toml; league manager cup.toml
+    league manager --players 30 --port 9000 --dir ./cup --exit
+    """
     config = config or config_too
     given = given_settings(ManagerSettings, config, options)
     directory = directory or Path(config.stem if config else "league")

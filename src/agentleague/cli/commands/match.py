@@ -11,28 +11,24 @@ from agentleague.records.match_story import facts_of, in_words, next_page, read_
 from agentleague.records.reading import event_of, open_league
 from agentleague.runtime.query_pages import Source
 
-EXAMPLES = """\b
-Examples:
-  league match R1M1
-  league match R1M1 --dir ./league
-  league match R2M3 --manager http://127.0.0.1:8000/mcp --json
-"""
-DESCRIPTION = """
-Show how a match went: a line for each message to a player and its answer, then the draw, and in the
-last line why it ended, and what the loser could change. With -v it says by which rule of
-docs/protocol.md, and in which forms a player was asked.
-"""
 PAGES_MAX = 1000  # of a transcript; no manager needs so many
 
 
-@click.command(help=EXAMPLES + DESCRIPTION)
+@click.command()
 @click.argument("match_id", metavar="MATCH")
 @rules_option
 @reading_options
 def command(
     match_id: str, directory: Path | None, manager_url: str | None, as_json: bool, verbose: bool
 ) -> None:
-    """Print the match."""
+    """Show how a match went: a line for each message to a player and its answer, then the draw, and
+    in the last line why it ended, and what the loser could change. With -v it says by which rule of
+    docs/protocol.md, and in which forms a player was asked.
+
+    league match R1M1
+    league match R1M1 --dir ./league
+    league match R2M3 --manager http://127.0.0.1:8000/mcp --json
+    """
     wanted = match_id.upper()
     if directory is not None and manager_url is None:
         facts = _from_directory(directory, wanted)

@@ -12,35 +12,25 @@ from agentleague.cli.output import say
 from agentleague.games.checks import NAME_MAX
 from agentleague.runtime import plugins
 
-GAME = """\b
-Example:
-  league new game my_game
-"""
-PLAYER = """\b
-Examples:
-  league new player my_player
-  league new player my_player --language javascript
-"""
-EXAMPLES = """\b
-Examples:
-  league new player my_player
-  league new game my_game
-"""
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")  # What Python, pip and node all take.
 
 
-@click.group(help=EXAMPLES + "\nWrite a player or a game that works, for you to change.")
+@click.group()
 def command() -> None:
-    """Each kind of template is a subcommand."""
+    """Write a player or a game that works, for you to change.
+
+    league new player my_player
+    league new game my_game
+    """
 
 
-@command.command(
-    short_help="Write a game that works, with its test.",
-    help=GAME + "\nWrite a game that works, with its test, into a folder NAME.",
-)
+@command.command(short_help="Write a game that works, with its test.")
 @click.argument("name", metavar="NAME")
 def game(name: str) -> None:
-    """Write the folder and print what to type next."""
+    """Write a game that works, with its test, into a folder NAME.
+
+    league new game my_game
+    """
     _check_name(name, "game")
     if name in plugins.game_names() or find_spec(name):
         raise click.BadParameter(f"{name} is a game or module that is installed; choose another")
@@ -54,10 +44,7 @@ def game(name: str) -> None:
     )
 
 
-@command.command(
-    short_help="Write a player that works, with its test.",
-    help=PLAYER + "\nWrite a player that works, with its test, into a folder NAME.",
-)
+@command.command(short_help="Write a player that works, with its test.")
 @click.argument("name", metavar="NAME")
 @click.option(
     "--language",
@@ -67,7 +54,11 @@ def game(name: str) -> None:
     help="The language to write it in; docs/how-to/any-language.md is about any other.",
 )
 def player(name: str, language: str) -> None:
-    """Write the folder and print what to type next."""
+    """Write a player that works, with its test, into a folder NAME.
+
+    league new player my_player
+    league new player my_player --language javascript
+    """
     _check_name(name, "player")
     if language == "javascript":
         folder = _write(name, "player_javascript")

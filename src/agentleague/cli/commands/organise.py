@@ -43,7 +43,7 @@ the_directory = directory_argument(DEFAULT, f"{WHERE}  [default: {DEFAULT}]")
 def _of_the_league(name: str, text: str) -> click.Command:
     """A command that takes nothing but the league."""
 
-    @click.command(name, help=f"\b\nExample:\n  league {name} --dir ./cup\n\n{text}")
+    @click.command(name, help=f"{text}\n\nleague {name} --dir ./cup")
     @the_directory
     def command(directory: Path) -> None:
         _command(directory, name)
@@ -59,31 +59,31 @@ pause = _of_the_league(
 )
 
 
-@click.command(
-    help="\b\nExample:\n  league abort --dir ./cup --yes\n\n"
-    "End the league as it stands: running matches do not count. This cannot be undone."
-)
+@click.command()
 @the_directory
 @yes_option
 def abort(directory: Path, yes: bool) -> None:
-    """End it, after confirmation."""
+    """End the league as it stands: running matches do not count. This cannot be undone.
+
+    league abort --dir ./cup --yes
+    """
     _check_possible(directory, refuse_ended=True)
     if not yes:
         _confirm(f"End the league in {directory} as it stands, for good?")
     _command(directory, "abort")
 
 
-@click.command(
-    help="\b\nExamples:\n  league remove P03 --dir ./cup\n"
-    '  league remove "Agent Alpha" --dir ./cup --yes\n\n'
-    "Take a player out, by its id or its name: its coming matches are technical losses. This "
-    "cannot be undone."
-)
+@click.command()
 @click.argument("player", metavar="PLAYER")
 @directory_option
 @yes_option
 def remove(player: str, directory: Path, yes: bool) -> None:
-    """Take a player out, after confirmation."""
+    """Take a player out, by its id or its name: its coming matches are technical losses. This
+    cannot be undone.
+
+    league remove P03 --dir ./cup
+    league remove "Agent Alpha" --dir ./cup --yes
+    """
     _check_possible(directory, refuse_ended=True)
     player_id = _player_id(directory, player)
     if not yes:
@@ -92,17 +92,17 @@ def remove(player: str, directory: Path, yes: bool) -> None:
     _command(directory, "remove", player_id=player_id)
 
 
-@click.command(
-    help="\b\nExample:\n  league add-player Ann http://127.0.0.1:8101/mcp --dir ./cup\n\n"
-    "Add a player that does not register itself, before the league starts: it is called at its end "
-    "point. First it is tried: it plays one match against random, on this machine, and what it "
-    "understood is printed. It is added whatever comes of that."
-)
+@click.command()
 @click.argument("name")
 @click.argument("url")
 @directory_option
 def add_player(name: str, url: str, directory: Path) -> None:
-    """Try a player, and add it."""
+    """Add a player that does not register itself, before the league starts: it is called at its end
+    point. First it is tried: it plays one match against random, on this machine, and what it
+    understood is printed. It is added whatever comes of that.
+
+    league add-player Ann http://127.0.0.1:8101/mcp --dir ./cup
+    """
     _check_possible(directory, refuse_ended=True)
     url = _with_scheme(url)
     _command(directory, "add_player", name=name, url=url, dialect=_try(directory, url))
@@ -128,41 +128,41 @@ def _try(directory: Path, url: str) -> str:
     return dialect
 
 
-@click.command(
-    help="\b\nExample:\n  league add-referee Ref http://127.0.0.1:8001/mcp --dir ./cup\n\n"
-    "Add a referee that does not register itself: it is sent one match at a time, and may report "
-    "it from that machine without a token."
-)
+@click.command()
 @click.argument("name")
 @click.argument("url")
 @directory_option
 def add_referee(name: str, url: str, directory: Path) -> None:
-    """Add a referee."""
+    """Add a referee that does not register itself: it is sent one match at a time, and may report
+    it from that machine without a token.
+
+    league add-referee Ref http://127.0.0.1:8001/mcp --dir ./cup
+    """
     _command(directory, "add_referee", name=name, url=_with_scheme(url))
 
 
-@click.command(
-    help="\b\nExample:\n  league approve REF02 --dir ./cup\n\n"
-    "Let in a referee that waits: one that registered and knows no referee code. The manager says "
-    "when one does, and so do `league status` and `league agents`."
-)
+@click.command()
 @click.argument("referee_id", metavar="REFEREE")
 @directory_option
 def approve(referee_id: str, directory: Path) -> None:
-    """Let a referee in."""
+    """Let in a referee that waits: one that registered and knows no referee code. The manager says
+    when one does, and so do `league status` and `league agents`.
+
+    league approve REF02 --dir ./cup
+    """
     _command(directory, "approve", referee_id=referee_id.upper())
 
 
-@click.command(
-    help="\b\nExample:\n  league set-endpoint P03 http://127.0.0.1:8105/mcp --dir ./cup\n\n"
-    "Say where an agent is called from now on. An agent that has proved that it listens at its end "
-    "point can say so itself, with its token; others cannot."
-)
+@click.command()
 @click.argument("agent", metavar="AGENT")
 @click.argument("url")
 @directory_option
 def set_endpoint(agent: str, url: str, directory: Path) -> None:
-    """Change an agent's end point."""
+    """Say where an agent is called from now on. An agent that has proved that it listens at its end
+    point can say so itself, with its token; others cannot.
+
+    league set-endpoint P03 http://127.0.0.1:8105/mcp --dir ./cup
+    """
     _command(directory, "set_endpoint", agent_id=agent.upper(), url=_with_scheme(url))
 
 
@@ -170,15 +170,7 @@ def _with_scheme(url: str) -> str:
     return url if "://" in url else f"http://{url}"
 
 
-@click.command(
-    help="\b\nExamples:\n"
-    '  league rule R1M1 --winner P03 --reason "P01 read the other\'s file" --dir ./cup\n'
-    '  league rule R1M1 --draw --reason "both agents crashed"\n'
-    "  league rule R1M1 --let-stand          the dispute is settled, the result counts\n\n"
-    "Decide what counts of a match that has a result: from then on the table uses your ruling. The "
-    "result itself stays in the journal, and both are shown. A later ruling replaces an earlier "
-    "one. Players are sent the new table, but no second GAME_OVER."
-)
+@click.command()
 @click.argument("match_id", metavar="MATCH")
 @click.option("--winner", metavar="PLAYER", help="This player won.")
 @click.option("--draw", is_flag=True, help="It was a draw.")
@@ -190,7 +182,14 @@ def _with_scheme(url: str) -> str:
 def rule(
     match_id: str, winner: str | None, reason: str, directory: Path, yes: bool, **flags: bool
 ) -> None:
-    """Rule on a match, after confirmation."""
+    """Decide what counts of a match that has a result: from then on the table uses your ruling. The
+    result itself stays in the journal, and both are shown. A later ruling replaces an earlier one.
+    Players are sent the new table, but no second GAME_OVER.
+
+    league rule R1M1 --winner P03 --reason "P01 read the other's file" --dir ./cup
+    league rule R1M1 --draw --reason "both agents crashed"
+    league rule R1M1 --let-stand          the dispute is settled, the result counts
+    """
     verdicts = [name for name, given in flags.items() if given] + ["win"] * (winner is not None)
     if len(verdicts) != 1:
         raise click.UsageError(

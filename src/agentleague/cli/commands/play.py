@@ -34,26 +34,6 @@ from agentleague.runtime.processes import Home, run
 from agentleague.runtime.state_files import new_league_id
 from agentleague.storage.directory import open_reader
 
-EXAMPLES = """\b
-Examples:
-  league play ./mine.py random
-  league play ./mine.py http://127.0.0.1:8101/mcp
-  league play random fixed --game tic_tac_toe --matches 10
-  league play ./mine.py pattern --matches 1000
-  league play ./mine.py pattern --matches 3 -v
-"""
-DESCRIPTION = """
-Play a match between two agents on this machine, over real HTTP, and show how it went. Of several
-matches the score is shown: with its 95 % interval, by Wilson, and as an Elo difference; a drawn
-match counts half. With --all a line for each match is shown too, with -v each in full.
-
-An agent is a file that ends with .py, with `player = Player(...)` or a function `choose(turn)` in
-it; the URL of an agent that is running, which need not register; or the name of a strategy. A file
-runs in a process of its own, and may be a program that ends with `player.run()`.
-
-It exits with 0 when the matches were played, also when an agent failed and lost. It exits with 1 if
-they could not be played, as when nobody listens at a URL.
-"""
 MATCHES = (
     output.Column("match_id", "Match", True),
     output.Column("first", "First", True),
@@ -68,7 +48,7 @@ TRIAL_SECONDS = 5.0  # for a move of an agent that is tried once
 OTHER_SECONDS = (1.0, 5.0)  # bounds of the time for anything but a move
 
 
-@click.command(help=EXAMPLES + DESCRIPTION)
+@click.command()
 @click.argument("a")
 @click.argument("b")
 @game_choice
@@ -105,7 +85,23 @@ def command(
     directory: Path | None,
     as_json: bool,
 ) -> None:
-    """Play, print, exit."""
+    """Play a match between two agents on this machine, over real HTTP, and show how it went. Of
+    several matches the score is shown: with its 95 % interval, by Wilson, and as an Elo difference;
+    a drawn match counts half. With --all a line for each match is shown too, with -v each in full.
+
+    An agent is a file that ends with .py, with `player = Player(...)` or a function `choose(turn)`
+    in it; the URL of an agent that is running, which need not register; or the name of a strategy.
+    A file runs in a process of its own, and may be a program that ends with `player.run()`.
+
+    It exits with 0 when the matches were played, also when an agent failed and lost. It exits with
+    1 if they could not be played, as when nobody listens at a URL.
+
+    league play ./mine.py random
+    league play ./mine.py http://127.0.0.1:8101/mcp
+    league play random fixed --game tic_tac_toe --matches 10
+    league play ./mine.py pattern --matches 1000
+    league play ./mine.py pattern --matches 3 -v
+    """
     if directory:
         check_free(directory)
     typed = as_typed(game)

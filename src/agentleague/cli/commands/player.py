@@ -22,21 +22,8 @@ from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import Running, open_player
 from agentleague.runtime.state_files import StateFile
 
-EXAMPLES = """\b
-Examples:
-  league player ./mine.py --manager http://127.0.0.1:8000/mcp
-  league player --strategy random --name "Agent Alpha" --manager http://127.0.0.1:8000/mcp
-"""
-DESCRIPTION = """
-Run a player that registers at a manager.
 
-FILE is a Python file with `player = Player(...)` or a function `choose(turn)` in it; its
-`player.run()` does nothing here. Settings also come from the environment (LEAGUE_MANAGER=9000,
-LEAGUE_JOIN_CODE=tipuf-sajil-gikop).
-"""
-
-
-@click.command(cls=SettingsCommand, help=EXAMPLES + DESCRIPTION)
+@click.command(cls=SettingsCommand)
 @click.argument("file", required=False, metavar="[FILE.py]", type=click.Path(path_type=Path))
 @click.option(
     "--strategy",
@@ -61,7 +48,15 @@ def command(
     verbose: int,
     **options: Any,
 ) -> None:
-    """Serve until the league is over, or until Ctrl-C."""
+    """Run a player that registers at a manager.
+
+    FILE is a Python file with `player = Player(...)` or a function `choose(turn)` in it; its
+    `player.run()` does nothing here. Settings also come from the environment (LEAGUE_MANAGER=9000,
+    LEAGUE_JOIN_CODE=tipuf-sajil-gikop).
+
+    league player ./mine.py --manager http://127.0.0.1:8000/mcp
+    league player --strategy random --name "Agent Alpha" --manager http://127.0.0.1:8000/mcp
+    """
     if file and strategy:
         raise click.UsageError(f"give either {file} or --strategy {strategy}, not both")
     if file and not file.exists() and str(file) in plugins.strategy_names():

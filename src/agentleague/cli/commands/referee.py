@@ -22,21 +22,8 @@ from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import Running, open_referee
 from agentleague.runtime.state_files import StateFile
 
-EXAMPLES = """\b
-Examples:
-  league referee --manager http://127.0.0.1:8000/mcp
-  league referee --manager 8000 --game ./my_game.py
-"""
 
-
-DESCRIPTION = """
-Run a referee that registers at a manager.
-
-Settings also come from the environment (LEAGUE_MANAGER=9000, LEAGUE_JOIN_CODE=tipuf-sajil-gikop).
-"""
-
-
-@click.command(cls=SettingsCommand, help=EXAMPLES + DESCRIPTION)
+@click.command(cls=SettingsCommand)
 @click.option(
     "--game",
     "files",
@@ -62,7 +49,14 @@ def command(
     verbose: int,
     **options: Any,
 ) -> None:
-    """Serve until the league is over, or until Ctrl-C."""
+    """Run a referee that registers at a manager.
+
+    Settings also come from the environment (LEAGUE_MANAGER=9000,
+    LEAGUE_JOIN_CODE=tipuf-sajil-gikop).
+
+    league referee --manager http://127.0.0.1:8000/mcp
+    league referee --manager 8000 --game ./my_game.py
+    """
     asked = given_settings(RefereeSettings, config, options).make(RefereeSettings)
     games = {game.name: game for game in map(find_game, map(as_typed, files))}
 

@@ -16,24 +16,11 @@ from agentleague.roles.ports import Row
 from agentleague.storage.directory import HEAD_NAME, SETTINGS_NAME, has_journal_file
 from agentleague.storage.repair import Repaired, repair
 
-EXAMPLES = """\b
-Examples:
-  league repair ./league --to ./league-repaired
-"""
-DESCRIPTION = """
-Save what is left of a damaged league: as many rows of its journal as prove themselves, from the
-first one on, and its secrets, in a new directory. It prints what is lost. The damaged directory
-stays as it is.
-
-Rows that SQLite no longer finds are looked for in its write-ahead log too, where most of them are.
-If rows are lost, the manager of the new directory says so until you let it go on without them:
-league manager --accept-loss.
-"""
 ROWS_SHOWN_MAX, MATCHES_SHOWN_MAX = 100, 20
 PROGRESS_ROWS = 50_000
 
 
-@click.command(help=EXAMPLES + DESCRIPTION)
+@click.command()
 @directory_argument()
 @click.option(
     "--to",
@@ -43,7 +30,16 @@ PROGRESS_ROWS = 50_000
     help="The directory to write: a new one, or an empty one; always needed.",
 )
 def command(directory: Path, to: Path) -> None:
-    """Write the new directory, print what is lost."""
+    """Save what is left of a damaged league: as many rows of its journal as prove themselves, from
+    the first one on, and its secrets, in a new directory. It prints what is lost. The damaged
+    directory stays as it is.
+
+    Rows that SQLite no longer finds are looked for in its write-ahead log too, where most of them
+    are. If rows are lost, the manager of the new directory says so until you let it go on without
+    them: league manager --accept-loss.
+
+    league repair ./league --to ./league-repaired
+    """
     _check(directory, to)
     made = repair(directory, to, (*SECRETS, SETTINGS_NAME), _show_progress)
     for line in in_words(made, to):

@@ -12,12 +12,6 @@ from agentleague.cli.reading import all_option, read, reading_options, see_all
 from agentleague.errors import LeagueError
 from agentleague.runtime.query_pages import Source, all_rounds, all_rows
 
-EXAMPLES = """\b
-Examples:
-  league schedule
-  league schedule --round 2
-  league schedule --dir ./league --json
-"""
 COLUMNS = (
     Column("round_id", "Round"),
     Column("match_id", "Match", True),
@@ -34,7 +28,7 @@ MARKS = {  # what is special about a match
 Schedule = tuple[list[dict[str, Any]], dict[str, str], int]
 
 
-@click.command(help=EXAMPLES + "\nPrint who meets whom, and how each match ended.")
+@click.command()
 @click.option(
     "--round", "round_id", metavar="N", type=click.IntRange(min=1), help="This round alone."
 )
@@ -47,7 +41,12 @@ def command(
     round_id: int | None,
     is_all: bool,
 ) -> None:
-    """Print the schedule."""
+    """Print who meets whom, and how each match ended.
+
+    league schedule
+    league schedule --round 2
+    league schedule --dir ./league --json
+    """
 
     async def ask(source: Source) -> Schedule:
         status = await source.ask("GET_STATUS")

@@ -11,25 +11,8 @@ from agentleague.protocol.field_docs import example
 from agentleague.protocol.messages import MESSAGES
 from agentleague.protocol.schema import all_schemas, message_schema
 
-EXAMPLES = """\b
-Examples:
-  league schema > league.schema.json
-  league schema GAME_INVITATION
-  league schema GAME_INVITATION --jsonrpc
-  league schema --examples messageexamples
-"""
-DESCRIPTION = """
-Print one JSON Schema (2020-12) for all messages, each by its name in $defs, or that of one message.
 
-With --jsonrpc it is the schema of the HTTP bodies around them: $defs has GAME_INVITATION.request,
-GAME_INVITATION.answer, and so on. Unknown fields are allowed; one with a default may be missing.
-
-With --examples, one example of each is written instead, as document 002 sorts them: registration/,
-gameflow/ and errors/.
-"""
-
-
-@click.command(help=EXAMPLES + DESCRIPTION)
+@click.command()
 @click.argument("message_type", required=False)
 @click.option("--jsonrpc", is_flag=True, help="With the JSON-RPC 2.0 around the messages.")
 @click.option(
@@ -39,7 +22,21 @@ gameflow/ and errors/.
     help="Write an example of each message, a file each.",
 )
 def command(message_type: str | None, jsonrpc: bool, examples: Path | None) -> None:
-    """Print schemas, or write examples."""
+    """Print one JSON Schema (2020-12) for all messages, each by its name in $defs, or that of one
+    message.
+
+    With --jsonrpc it is the schema of the HTTP bodies around them: $defs has
+    GAME_INVITATION.request, GAME_INVITATION.answer, and so on. Unknown fields are allowed; one with
+    a default may be missing.
+
+    With --examples, one example of each is written instead, as document 002 sorts them:
+    registration/, gameflow/ and errors/.
+
+    league schema > league.schema.json
+    league schema GAME_INVITATION
+    league schema GAME_INVITATION --jsonrpc
+    league schema --examples messageexamples
+    """
     name = message_type.upper() if message_type else ""
     if name and name not in MESSAGES:
         near = get_close_matches(name, MESSAGES, n=1)

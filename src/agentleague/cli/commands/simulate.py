@@ -20,28 +20,9 @@ from agentleague.simulation.observer import Delivery
 SEEDS = 200
 ABOVE_0 = click.IntRange(1)
 SHOWN = ("match_id", "round_id", "epoch", "status", "accept", "parity_choice", "move", "index")
-EXAMPLES = """\b
-Examples:
-  league simulate
-  league simulate --mode exhaustive --seeds 5000
-  league simulate --mode chaos --seed 291 --trace
-
-"""
-HELP = """Try to break the league: the real manager, referees and players in virtual time,
-with messages lost, processes killed and disks full, by a seed. A seed that finds something
-is printed with the command that shows it again.
-
-\b
-Modes:
-  chaos       a few of all the things that can go wrong
-  exhaustive  a crash after every single event, one by one; then pairs of them
-  calm        nothing goes wrong but one player, and nobody else may suffer
-  liveness    everything goes wrong for a while; then the league has to end
-  hostile     somebody steals tokens and seats, and a referee does not let go
-"""
 
 
-@click.command(help=EXAMPLES + HELP)
+@click.command()
 @click.option(
     "--mode",
     default="chaos",
@@ -61,7 +42,22 @@ Modes:
 def command(
     mode: str, seeds: int | None, seed: int | None, jobs: int | None, trace: bool, as_json: bool
 ) -> None:
-    """Run, print, and fail if anything did not hold."""
+    """Try to break the league: the real manager, referees and players in virtual time, with
+    messages lost, processes killed and disks full, by a seed. A seed that finds something is
+    printed with the command that shows it again.
+
+    \b
+    Modes:
+      chaos       a few of all the things that can go wrong
+      exhaustive  a crash after every single event, one by one; then pairs of them
+      calm        nothing goes wrong but one player, and nobody else may suffer
+      liveness    everything goes wrong for a while; then the league has to end
+      hostile     somebody steals tokens and seats, and a referee does not let go
+
+    league simulate
+    league simulate --mode exhaustive --seeds 5000
+    league simulate --mode chaos --seed 291 --trace
+    """
     if trace:
         _trace(mode, seed or 0, as_json)
         return

@@ -12,21 +12,20 @@ from agentleague.errors import LeagueError
 from agentleague.manager.notices import by_lot
 from agentleague.runtime.query_pages import Source, all_rows
 
-EXAMPLES = """\b
-Examples:
-  league standings
-  league standings --dir ./league
-  league standings --manager http://127.0.0.1:8000/mcp --json
-"""
 NOTES_MAX = 10
 TRIES = 5  # to read a long table that changes between its pages
 
 
-@click.command(help=EXAMPLES + "\nPrint the table of a league, running or over.")
+@click.command()
 @all_option
 @reading_options
 def command(directory: Path | None, manager_url: str | None, as_json: bool, is_all: bool) -> None:
-    """Print the table."""
+    """Print the table of a league, running or over.
+
+    league standings
+    league standings --dir ./league
+    league standings --manager http://127.0.0.1:8000/mcp --json
+    """
     status, rows, notes, first = read(directory, manager_url, _table)
     if as_json:
         print_json(rows)

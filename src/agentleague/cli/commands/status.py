@@ -14,12 +14,6 @@ from agentleague.league.league import Phase
 from agentleague.records.reading import read_rows
 from agentleague.runtime.query_pages import Source, all_rows
 
-EXAMPLES = """\b
-Examples:
-  league status
-  league status --metrics
-  league status --dir ./league --json
-"""
 METRICS = (
     output.Column("words", "Measure", True, True),
     output.Column("shown", "Value"),
@@ -49,7 +43,7 @@ WANTED = {"players_wanted", "referees_wanted"}  # It knows that, too, before the
 VERDICTS = {True: "yes", False: "NO", None: ""}
 
 
-@click.command(help=EXAMPLES + "\nShow how far a league is, and how well it works.")
+@click.command()
 @click.option(
     "--metrics",
     "with_metrics",
@@ -60,7 +54,12 @@ VERDICTS = {True: "yes", False: "NO", None: ""}
 def command(
     directory: Path | None, manager_url: str | None, as_json: bool, with_metrics: bool
 ) -> None:
-    """Print the status."""
+    """Show how far a league is, and how well it works.
+
+    league status
+    league status --metrics
+    league status --dir ./league --json
+    """
 
     async def ask(source: Source) -> tuple[dict[str, Any], dict[str, Any]]:
         status = await source.ask("GET_STATUS")

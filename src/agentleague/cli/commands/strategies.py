@@ -9,12 +9,6 @@ from agentleague.errors import LeagueError
 from agentleague.player.strategies import games_of
 from agentleague.runtime import plugins
 
-EXAMPLES = """\b
-Examples:
-  league strategies
-  league strategies --json
-  league player --strategy pattern
-"""
 COLUMNS = (
     Column("name", "Name", True),
     Column("games_text", "Made for", True, True, True),
@@ -22,10 +16,15 @@ COLUMNS = (
 )
 
 
-@click.command(help=EXAMPLES + "\nList the strategies that are installed, and their games.")
+@click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> None:
-    """Print the list."""
+    """List the strategies that are installed, and their games.
+
+    league strategies
+    league strategies --json
+    league player --strategy pattern
+    """
     rows = [_described(name) for name in plugins.strategy_names()]
     if as_json:
         print_json(rows)

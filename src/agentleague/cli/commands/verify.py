@@ -19,21 +19,6 @@ from agentleague.roles.agent import AgentState
 from agentleague.runtime.plugins import as_typed, find_game, load_game
 from agentleague.storage.directory import has_journal, may_hold_more, open_reader, repair_command
 
-EXAMPLES = """\b
-Examples:
-  league verify ./league
-  league verify ./league --receipt 41:9f86d0...   the receipt of a GAME_OVER, hash in full
-  league verify ./league --receipt ./state/player-ann-8101-0e5d8a.json
-  league verify ./cup --game ./my_game.py         a game that is not installed
-"""
-DESCRIPTION = """
-Recompute a league from its journal: the chain of its rows, the schedule, every draw and result,
-the table and the champion; and whether rows are missing at its end, by the journal.head beside it.
-
-It exits with 0 if everything is the same, 3 at the first difference, 2 if there is no league, and 1
-if results could not be recomputed, since their game is missing: a file is run only if you name it.
-The league may still run.
-"""
 DIFFERS = 3
 LINE_MAX = 2000  # characters
 MATCHES_SHOWN = 20  # in a line
@@ -66,7 +51,7 @@ def _kept_in(path: Path) -> str:
     return f"{kept.seq}:{kept.hash}" if kept else ""
 
 
-@click.command(help=EXAMPLES + DESCRIPTION)
+@click.command()
 @directory_argument()
 @click.option(
     "--receipt",
@@ -82,7 +67,19 @@ def _kept_in(path: Path) -> str:
 def command(
     directory: Path, receipts: list[tuple[int, str]], game: str | None, as_json: bool
 ) -> None:
-    """Print what was found."""
+    """Recompute a league from its journal: the chain of its rows, the schedule, every draw and
+    result, the table and the champion; and whether rows are missing at its end, by the journal.head
+    beside it.
+
+    It exits with 0 if everything is the same, 3 at the first difference, 2 if there is no league,
+    and 1 if results could not be recomputed, since their game is missing: a file is run only if you
+    name it. The league may still run.
+
+    league verify ./league
+    league verify ./league --receipt 41:9f86d0...   the receipt of a GAME_OVER, hash in full
+    league verify ./league --receipt ./state/player-ann-8101-0e5d8a.json
+    league verify ./cup --game ./my_game.py         a game that is not installed
+    """
     missing: list[str] = []  # why there is no game
     findings, is_damaged = _findings(
         directory, receipts, lambda name: _load(name, game, missing.append)
