@@ -21,10 +21,7 @@ SHOWN_MAX = 3
 def directory_argument(
     default: str | None = None, help_text: str = "The same as DIR.", *, is_needed: bool = True
 ) -> Callable[[Command], Command]:
-    """Add DIR to a command, with --dir before it or without; without a default it may be needed.
-
-    Somebody who names the journal means its directory.
-    """
+    """Add DIR to a command, with --dir before it or without; without a default it may be needed."""
 
     def add(command: Command) -> Command:
         @wraps(command)
@@ -35,7 +32,7 @@ def directory_argument(
             if directory is None and is_needed:
                 context = click.get_current_context()
                 raise click.UsageError(f"DIR is missing; type: {context.command_path} DIR", context)
-            if directory and directory.name == FILE_NAME:
+            if directory and directory.name == FILE_NAME:  # Its directory is meant.
                 directory = directory.parent
             return command(directory=directory, **more)
 
@@ -73,12 +70,10 @@ def check_free(directory: Path) -> None:
 
 
 def manager_address(directory: Path) -> str | None:
-    """Where to call the manager of this directory from this machine, if one runs.
-
-    Only the lock counts: an address in a file may belong to another program by now.
-    """
+    """Where to call the manager of this directory from this machine, if one holds its lock."""
     from agentleague.storage.lock import address_in, is_held
 
+    # An address in a file that nobody holds may belong to another program by now.
     return address_in(directory) if is_held(directory) else None
 
 

@@ -42,10 +42,7 @@ NO_TALLY = Tally("player", 0, 0, 0, 0.0)
 def local_players(
     texts: Sequence[str], game: str | Path, seed: str | None, *, in_full: bool = False
 ) -> list[LocalPlayer]:
-    """A player for each text: a URL, a file that ends with .py, or the name of a strategy.
-
-    An error in a file is printed in one sentence, or `in_full` with its traceback.
-    """
+    """A player for each text: a URL, a file that ends with .py, or the name of a strategy."""
     names: list[str] = []
     for text in texts:
         name = _name(text)
@@ -87,10 +84,7 @@ def _local_player(text: str, group: Callable[..., AgentGroup], *, in_full: bool)
 
 
 class FileWorkers(RemoteWorkers):
-    """A file in a process of its own, so that an error in it cannot stop the league.
-
-    What it prints is printed here: this process knows where its own progress bar is.
-    """
+    """A file in a process of its own, so that an error in it cannot stop the league."""
 
     def __init__(self, group: AgentGroup, opener: Callable[..., Any]) -> None:
         printed, theirs = Pipe(duplex=False)
@@ -137,6 +131,7 @@ class FileWorkers(RemoteWorkers):
 
 
 def _print_on(pipe: Connection) -> None:
+    """Print what it prints: this process knows where its own progress bar is."""
     if os.name != "nt":  # There a pipe is no file, and the process prints for itself.
         with open(pipe.fileno(), errors="replace", closefd=False) as lines:
             for line in lines:

@@ -100,10 +100,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], title: str, rest: str = "") -> None:
-    """The table of a league on stdout, its first row highlighted.
-
-    With `rest`, the command that prints all of it, a long one is cut on a terminal.
-    """
+    """The table of a league on stdout; with `rest`, what prints all of it, a long one is cut."""
     left_out = max(0, len(rows) - ROWS_MAX) if rest and sys.stdout.isatty() else 0
     columns: Sequence[Column] = STANDINGS
     is_narrow = get_terminal_size().columns < WIDTH_OF_ALL

@@ -123,10 +123,7 @@ async def mark_reachable(rows: Iterable[dict[str, Any]], directory: Path | None)
 
 
 async def ask_manager(directory: Path | None, work: Work[T]) -> T | None:
-    """What the manager that runs in a directory tells its organiser.
-
-    None if none runs there, or it has just ended.
-    """
+    """What the manager that runs in a directory tells its organiser; None if none runs any more."""
     address = manager_address(directory) if directory else None
     if directory is None or address is None:
         return None

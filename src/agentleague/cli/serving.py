@@ -35,10 +35,7 @@ def serve_agent(
     verbose: int,
     attach: Callable[[Running], object] = lambda agent: None,
 ) -> bool:
-    """Run a referee or player until it is done, or until Ctrl-C; whether it is done.
-
-    `attach` is called last, with the agent that tells what happens to it.
-    """
+    """Run a referee or player until it is done, or until Ctrl-C; whether it is done."""
     name = settings.display_name
 
     async def serve(state: StateFile | None) -> bool:
@@ -61,10 +58,7 @@ def serve_agent(
 async def until_stopped(
     agent: Running, stopped: asyncio.Future[None], *, ends: bool, last_seconds: float = 0.0
 ) -> bool:
-    """Serve until the agent is done (if it `ends`) or is stopped; return whether it is done.
-
-    After the end it answers queries for `last_seconds` more.
-    """
+    """Serve until stopped or, if it `ends`, done, and `last_seconds` more; whether it is done."""
     waits: list[asyncio.Future[Any]] = [stopped, agent.failed, *([agent.ended] if ends else [])]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     if last_seconds and agent.ended.done():

@@ -19,10 +19,7 @@ def wilson(share: float, matches: int) -> tuple[float, float]:
 
 
 def elo(share: float) -> float:
-    """The Elo difference at which this share of the points is expected; none is finite at 0 or 1.
-
-    It is the inverse of Elo's expected score 1 / (1 + 10 ** (-difference / 400)).
-    """
+    """The Elo difference at which this share of the points is expected; not finite at 0 or 1."""
     if not 0 < share < 1:
         return inf if share >= 1 else -inf
     return 400 * log10(share / (1 - share))

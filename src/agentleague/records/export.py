@@ -22,13 +22,8 @@ OWN_NAMES = {MARK, "README.txt", "config", "data", "logs"}  # at the top of a tr
 def write_tree(league: League, rows: Sequence[Row], out: Path) -> int:
     """Write all files of a league under `out`, all or none; how many there are.
 
-    They are written beside `out` and put in its place when they are complete; what an export that
-    was killed left there is removed. An `out` that exists must be empty, or an earlier export of
-    the same league to which nothing was added.
-
-    Raises:
-        LeagueError: `out` is something else, or an id cannot be part of a path.
-        OSError: there is no room, or no right to write there.
+    Raises LeagueError if `out` is there and neither empty nor an earlier export of this league to
+    which nothing was added.
     """
     out = out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -35,10 +35,7 @@ def order_problem(match: MatchRecord, event: MatchLocked | MatchDecided) -> Iter
 def result_problem(
     match: MatchRecord, event: MatchDecided, game: Game | None, league: LeagueOpened
 ) -> Iterator[str]:
-    """What in a result does not follow; without the game its moves are not judged.
-
-    The text of its reason is not compared: versions of the program word it differently.
-    """
+    """What in a result does not follow; without the game its moves are not judged."""
     seed = bytes_of(event.seed)
     if draws.commitment(seed, league.league_id, event.match_id) != match.commitment:
         yield (
@@ -91,7 +88,7 @@ def _verdict_problem(event: MatchDecided, verdict: Computed) -> Iterator[str]:
             yield from _compare(what, getattr(written, field), getattr(follows, field))
 
 
-COMPARED = {  # fields of a result, and what they are called
+COMPARED = {  # fields of a result but the reason, which versions word differently
     "drawn_number": "number drawn",
     "status": "status",
     "winner_player_id": "winner",

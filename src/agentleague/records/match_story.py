@@ -112,11 +112,7 @@ def named(name: str, player_id: str) -> str:
 
 
 def facts_of(league: League, match_id: str, events: Iterable[Event] = ()) -> dict[str, Any]:
-    """The facts of a match as GET_MATCH has them, its whole transcript in one piece.
-
-    `events` say why the match was given out again; they may be missing.
-    Raises MatchMismatch, which says which matches there are.
-    """
+    """A match as GET_MATCH has it, in one piece; `events` say why it was given out again."""
     if not league.has_started:
         raise MatchMismatch("the league has not begun: there are no matches yet")
     params = {"match_id": match_id}
@@ -173,10 +169,7 @@ def with_ending(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_words(facts: Mapping[str, Any], *, in_full: bool = False) -> list[str]:
-    """The match for people, a line for each exchange; the last line says why it ended so.
-
-    `in_full`: with the rules of docs/protocol.md, and in which forms players were asked.
-    """
+    """A match for people, a line an exchange; `in_full` with rules, and the forms of questions."""
     return [printable(line.replace("\n", "?")) for line in _lines(_read(facts), in_full)]
 
 

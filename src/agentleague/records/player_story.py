@@ -77,10 +77,7 @@ def player_match(facts: Mapping[str, Any], player_id: str) -> PlayerMatch:
 
 
 def in_words(match: PlayerMatch, *, in_full: bool = False) -> Iterator[str]:
-    """A match for people: how it ended, then each failure, then what to change.
-
-    `in_full`: with the rules of docs/protocol.md.
-    """
+    """A match for people: how it ended, each failure, what to change; `in_full` with the rules."""
     rules = f" ({', '.join(match.rules)})" if match.rules and in_full else ""
     yield f"{match.match_id:<6}  {match.sentence}{rules}."
     for _, alike in groupby(match.failures, lambda each: (each.asked, each.verdict, each.came)):

@@ -12,12 +12,7 @@ from agentleague.storage.directory import FILE_NAME, has_journal, open_reader
 
 
 def read_rows(directory: Path) -> list[Row]:
-    """All rows of the one league in a directory, each one verified; none if it has not begun.
-
-    Raises:
-        Damaged: a row is not what was written, or there are rows of several leagues.
-        StorageError: there is no journal, or it cannot be read.
-    """
+    """All rows of the one league in a directory, verified. Raises Damaged or StorageError."""
     journal = open_reader(directory)
     leagues = journal.leagues()
     if len(leagues) > 1:

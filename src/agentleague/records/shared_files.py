@@ -33,10 +33,7 @@ About = list[tuple[str, Event]]  # when something was decided, and what
 
 
 class SharedFiles:
-    """The files under `out`, from the journal in `directory`; each is replaced whole.
-
-    It is the archive of its own league: matches of rounds that have ended are looked up.
-    """
+    """The files under `out`, from the journal in `directory`, which is its league's archive."""
 
     at_hand = ROWS_A_TURN
 
@@ -67,13 +64,7 @@ class SharedFiles:
         """Nobody shows a receipt here."""
 
     def update(self, rest: Callable[[], None] = lambda: None) -> None:
-        """Take in new rows, and write the files that they change.
-
-        Raises:
-            StorageError: the journal cannot be read.
-            LeagueError: an id cannot be part of a path.
-            OSError: there is no room, or no right to write there; the same files are tried again.
-        """
+        """Take in new rows, and write the files that they change; after an error, try again."""
         while True:
             for file in self._files():
                 self._replace(file)

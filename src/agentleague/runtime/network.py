@@ -32,11 +32,7 @@ ANY_PORT = 9  # To find the way to an address; nothing is sent.
 
 
 def guard_for(network: Network | None, lan: Sequence[str], manager: str | None = None) -> Guard:
-    """Whom an agent may call: on this machine, or in the networks of `lan`, the private ones.
-
-    An agent that is not told follows its manager: is that elsewhere, so are the others. Where its
-    own user sent it, it may call in any case.
-    """
+    """Whom an agent may call: on this machine, or in `lan`; its manager, where it is, always."""
     for each in lan:
         _check_network(each)
     chosen = network or ("lan" if manager and not is_here(manager) else "local")
@@ -102,12 +98,7 @@ def check_wish(name: str, value: str | Sequence[str]) -> None:
 
 
 def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -> str:
-    """The address of this machine from which it reaches this URL; nothing is sent there.
-
-    Raises:
-        EndpointNotAllowed: what is there may not be called.
-        LeagueError: the name cannot be looked up, or no way leads there.
-    """
+    """The address from which this machine reaches this URL. Raises LeagueError if there is none."""
     endpoint = parse_url(url)
     guard.check_url(url)
     found = _look_up(endpoint, resolve)
@@ -145,12 +136,9 @@ def _place(settings: AgentSettings | ManagerSettings, guard: Guard, bind: str) -
 
 
 def _check_reachable(endpoint: Endpoint, bind: str, port: int) -> None:
-    """Raises LeagueError if others are sent to an address of this machine that nobody opens.
-
-    Behind a proxy the port, the scheme or the machine is another.
-    """
+    """Raises LeagueError if others are sent to an address of this machine that nobody opens."""
     is_shut = not bind or is_loopback(bind)
-    if (endpoint.scheme, endpoint.port) != ("http", port) or not is_shut:
+    if (endpoint.scheme, endpoint.port) != ("http", port) or not is_shut:  # Or behind a proxy.
         return
     if is_loopback(endpoint.host) or not _is_own(endpoint):
         return
@@ -244,10 +232,7 @@ HOST_AND_PORT = re.compile(r"[^/]+:[0-9]+(/.*)?", re.DOTALL)
 
 
 def manager_url(text: str) -> str:
-    """A manager's URL from what a person types: a port, a host, both, or a URL.
-
-    Anything else is left as it is; the check of URLs refuses it.
-    """
+    """A manager's URL from what a person types: a port, a host, both, or a URL; else as it was."""
     if text.isascii() and text.isdecimal():
         text = f"127.0.0.1:{text}"
     elif HOST.fullmatch(text):

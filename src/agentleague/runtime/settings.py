@@ -253,10 +253,7 @@ def read_settings(
 ) -> Given:
     """What was given for a role: by the file, over it the environment, over it the options.
 
-    `options` holds texts as they were typed, by the setting's name; None is not given.
-
-    Raises:
-        SettingError: some are unknown, or cannot be what they are; each in a line.
+    Raises SettingError, with a line for each that is unknown, or cannot be what it is.
     """
     rows = {row.name: row for row in describe(cls)}
     values: dict[str, Any] = {}

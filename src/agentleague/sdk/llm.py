@@ -55,11 +55,7 @@ def question(turn: Turn) -> list[dict[str, str]]:
 
 
 def read_move(text: str, legal_moves: Sequence[Any]) -> Any:
-    """The legal move that the whole answer names; a move inside of prose does not count.
-
-    Raises:
-        IllegalMove: it names none; the text continues the sentence "the model".
-    """
+    """The legal move that the whole answer names, and not some part of it. Raises IllegalMove."""
     answer = THOUGHT.sub("", text, count=1).strip() if THOUGHT.match(text) else text.strip()
     fenced = FENCED.fullmatch(answer)
     answer = fenced[1].strip() if fenced else answer

@@ -120,11 +120,7 @@ class Exchange:
         self._socket: socket.socket | None = None
 
     def answer(self, seconds: float) -> bytes:
-        """The answer, if it arrives within so many seconds.
-
-        Raises:
-            PeerUnavailable: there is no usable answer; the text continues "the model".
-        """
+        """The answer. Raises PeerUnavailable, words that continue "the model", if it is late."""
         threading.Thread(target=self._work, args=(seconds,), name="llm", daemon=True).start()
         try:
             outcome = self._outcome.get(timeout=seconds)

@@ -134,11 +134,7 @@ def command(
 
 
 def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSettings]:
-    """What to keep for the next start, and the settings, as a league that is there had them.
-
-    A file with a game runs only if it is named again. The directory may be anybody's, so what it
-    opens is said.
-    """
+    """What to keep for the next start, and the settings, as a league that is there had them."""
     if not has_journal_file(directory):
         return dict(given.values), given.make(ManagerSettings)
     kept = {**kept_settings(directory), **given.values}
@@ -150,6 +146,7 @@ def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSe
             f"{output.shown(asked.game_type)} came from a file; name that again, with: {again}"
         )
         raise given.wrong("game_type", problem)
+    # The directory may be anybody's.
     opened = [name for name in OPENING if kept.get(name) and name not in given.values]
     if opened:
         values = ", ".join(f"{name} = {output.shown(as_toml(kept[name]))}" for name in opened)
@@ -234,10 +231,7 @@ def _game(given: Given, asked: ManagerSettings) -> Game:
 
 
 def _this_command() -> str:
-    """The command as it was typed, with CODE for a code, which others may not see.
-
-    And without what holds for this league only.
-    """
+    """The command as it was typed, with CODE for a code, and without what is of this league."""
     words = [word for word in sys.argv[1:] if word != "--accept-loss"]
     shown = []
     for before, word in zip(["", *words], words, strict=False):

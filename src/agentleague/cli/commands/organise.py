@@ -208,10 +208,7 @@ def rule(
 
 
 def _check_possible(directory: Path, *, refuse_ended: bool = False) -> None:
-    """Raises ClickException if no command is possible, before any confirmation.
-
-    `refuse_ended`: the command is not for a league that is over.
-    """
+    """Raises ClickException if no command is possible, before any confirmation."""
     _key(directory)
     if refuse_ended and _is_over(directory):
         raise click.ClickException(

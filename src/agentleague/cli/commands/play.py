@@ -155,11 +155,7 @@ def _settings(
 
 
 def try_once(url: str, game: str, rules: Rules) -> tuple[str, str]:
-    """Let an agent play one match against random by a league's rules; what to say, its dialect.
-
-    Raises LeagueError if the match cannot be played here. The agent is not told that the league is
-    over: some would end.
-    """
+    """Let an agent play a match against random by a league's rules; what to say, its dialect."""
     settings = replace(
         _settings(game, rules.game_options, 2, min(TRIAL_SECONDS, rules.move_seconds), None),
         join_seconds=min(TRIAL_SECONDS, rules.join_seconds),
@@ -226,10 +222,7 @@ def _summary(league: League, lost: int) -> dict[str, Any]:
 
 
 def score_of(rows: Sequence[Standing]) -> dict[str, Any]:
-    """The score of the first of two players; a match that nobody won counts half.
-
-    Raises LeagueError if no match counts.
-    """
+    """The score of the first of two players, a draw as half. Raises LeagueError if none counts."""
     first, second = sorted(rows, key=lambda row: row.player_id)
     matches = first.played
     if not matches:
