@@ -38,25 +38,30 @@ PARITY_GAME = "even_odd"
 T = TypeVar("T")
 
 
-class Entrant(NamedTuple):
-    """Who enters a league: a name, a function that moves, and the hooks if there are any."""
-
-    name: str
-    move: Callable[[Turn], Any]
-    call_hook: Callable[[HookCall], None] | None = None
+Entrant = tuple[str, Callable[[Turn], Any], Callable[[HookCall], None] | None]  # name, move, hooks
 
 
 class OfflinePlayer(NamedTuple):
-    """An entrant in a league."""
+    """A player in a league: a function that moves, and hooks if there are any."""
 
     player_id: str
-    entrant: Entrant
     memory: Memory
+    name: str
+    move: Callable[[Turn], Any]
+    hooks: Callable[[HookCall], None] | None
 
     def call_hook(self, name: str, what: Any) -> None:
         """Call the author's hook for this event, if there is one."""
-        if self.entrant.call_hook:
-            self.entrant.call_hook(HookCall(name, what))
+        if self.hooks:
+            self.hooks(HookCall(name, what))
+
+    def move_in(self, turn: Turn) -> Any:
+        """The move as it would arrive over the wire; an exception gets a note with the match."""
+        try:
+            return msgspec.json.decode(msgspec.json.encode(self.move(turn)))
+        except Exception as error:
+            error.add_note(f"{self.name} ({turn.player_id}) was to move in {turn.match_id}.")
+            raise
 
 
 class PlayedMatch(Struct, frozen=True):
@@ -85,9 +90,9 @@ class OfflineLeague:
         roster = Roster()
         for entrant in entrants:
             player_id = roster.next_player_id()
-            names[player_id] = roster.effective_name(entrant.name, player_id)
+            names[player_id] = roster.effective_name(entrant[0], player_id)
             roster.add_player(PlayerRegistered(player_id, names[player_id], "", "", ""))
-            self._players[player_id] = OfflinePlayer(player_id, entrant, Memory(seed))
+            self._players[player_id] = OfflinePlayer(player_id, Memory(seed), *entrant)
         self.player_ids, self._options = list(names), {"cycles": cycles}
         self._totals = ROUND_ROBIN.begin(self.player_ids, self._options)
         self.table = Table(names)
@@ -159,7 +164,7 @@ class OfflineLeague:
         """The move of a player. Raises IllegalMove after too many illegal ones."""
         player = self._players[player_id]
         for _ in range(ANSWERS_MAX):
-            move = _move_of(player.entrant, player.memory.turn(call, player_id, MOVE_SECONDS))
+            move = player.move_in(player.memory.turn(call, player_id, MOVE_SECONDS))
             try:
                 progress.check(seat, move)
             except IllegalMove as error:
@@ -194,7 +199,7 @@ class OfflineLeague:
         )
 
     def _announce(self, planned: Round) -> None:
-        with_hooks = [player for player in self._players.values() if player.entrant.call_hook]
+        with_hooks = [player for player in self._players.values() if player.hooks]
         if with_hooks:
             matches = [
                 messages.RoundMatch(match_id, self._game.name, player_a, player_b)
@@ -264,16 +269,6 @@ class OfflineQuestions(NamedTuple):
         raise LeagueError(f"play_league has no manager, and no answer to {query_type} {params}")
 
 
-def _move_of(entrant: Entrant, turn: Turn) -> Any:
-    """The move as it would arrive over the wire; an exception gets a note with the match."""
-    try:
-        move = entrant.move(turn)
-        return msgspec.json.decode(msgspec.json.encode(move))
-    except Exception as error:
-        error.add_note(f"{entrant.name} ({turn.player_id}) was to move in {turn.match_id}.")
-        raise
-
-
 class PlayedLeague(Struct, frozen=True):
     """The result of a league: the table, best first, and every match in order."""
 
@@ -334,13 +329,13 @@ def play_league(
 
 def _entrant(player: Player | Callable[[Turn], Any] | str, game: str, loop: LoopThread) -> Entrant:
     if isinstance(player, str):
-        return Entrant(player, plugins.load_strategy(player))
+        return player, plugins.load_strategy(player), None
     if isinstance(player, Player):
         call_hook = player.call_hook if player.has_hooks else None
-        return Entrant(player.name, player.function_for(game), call_hook)
+        return player.name, player.function_for(game), call_hook
     if callable(player):
         name = getattr(player, "__name__", type(player).__name__)
-        return Entrant(name, lambda turn: loop.finish(player(turn)))
+        return name, lambda turn: loop.finish(player(turn)), None
     raise LeagueError(
         f"{player!r} is not a player: give a function, the name of a strategy, or a Player"
     )
