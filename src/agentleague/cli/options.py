@@ -30,26 +30,20 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes none
 
     name = "N"
 
-    def __init__(self, kind: type, least: float | None = None, most: float | None = None) -> None:
+    def __init__(self, kind: type, least: float, most: float | None = None) -> None:
         self.kind, self.least, self.most = kind, least, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number, if it is within the bounds; NaN never is."""
-        least = -inf if self.least is None else self.least
         most = inf if self.most is None else self.most
         with suppress(ValueError, OverflowError):
             number = self.kind(value)
-            if least <= number <= most:
+            if self.least <= number <= most:
                 return number
         noun = "whole number" if self.kind is int else "number"
-        return self.fail(f"must be a {noun}{self._bounds()}, not {str(value)!r}", param, ctx)
-
-    def _bounds(self) -> str:
-        if self.least is None:
-            return "" if self.most is None else f" of {self.most:,g} or less"
-        if self.most is None:
-            return f" of {self.least:,g} or more"
-        return f" from {self.least:,g} to {self.most:,g}"
+        least = f"{self.least:,g}"
+        bounds = f"of {least} or more" if self.most is None else f"from {least} to {self.most:,g}"
+        return self.fail(f"must be a {noun} {bounds}, not {str(value)!r}", param, ctx)
 
 
 def prepare(command: click.Command) -> click.Command:
@@ -97,9 +91,9 @@ def _set_type(param: click.Parameter) -> None:
     if isinstance(param, click.Option) and param.metavar is None:
         param.metavar = next((METAVARS[name] for name in param.opts if name in METAVARS), None)
     if isinstance(param.type, click.IntRange) and not getattr(param, "count", False):
-        param.type = Number(int, param.type.min, param.type.max)
+        param.type = Number(int, param.type.min or 0, param.type.max)
     elif isinstance(param.type, click.FloatRange):
-        param.type = Number(float, param.type.min, param.type.max)
+        param.type = Number(float, param.type.min or 0, param.type.max)
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
