@@ -164,14 +164,10 @@ def _if_short(value: Any) -> Any:
 
 def _exchange(row: Exchange) -> dict[str, Any]:
     """One row with names; what is too long for a page is cut."""
-    fields: dict[str, Any] = {
-        name: getattr(row, name) for name in Exchange.__struct_fields__ if name != "move"
-    }
-    fields["verdict"] = row.verdict[:WORD_MAX]
     written = msgspec.json.encode(row.move)
     is_short = len(written) <= WORD_MAX * 4
-    fields["move"] = row.move if is_short else written[:WORD_MAX].decode(errors="replace")
-    return fields
+    move = row.move if is_short else written[:WORD_MAX].decode(errors="replace")
+    return msgspec.structs.asdict(row) | {"verdict": row.verdict[:WORD_MAX], "move": move}
 
 
 # What of 10,240 bytes is left for rows beside envelope, `conversation_id`, warnings and JSON-RPC.

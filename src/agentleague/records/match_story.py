@@ -19,6 +19,7 @@ from agentleague.league import queries_matches
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import League
 from agentleague.league.match_result import STAND
+from agentleague.protocol.messages import Exchange
 from agentleague.protocol.printable import one_line, one_line_json, printable
 from agentleague.records.explanations import Cause, Ending, Result, detailed, ending_of, explained
 from agentleague.roles.effects import Event
@@ -28,17 +29,8 @@ NOTE_MAX = 240  # characters of what is noted of an answer
 DETAIL_MAX = 400  # characters of each detail that a game adds to its result
 
 
-class Contact(Struct):
-    """One question to a player and its answer; times in ms."""
-
-    at: int
-    player_id: str
-    message: str
-    attempt: int
-    verdict: str
-    move: Any = None
-    answered_after: int | None = None
-    note: str = ""
+class Contact(Exchange, frozen=True, array_like=False):
+    """One question to a player and its answer, with the names of its fields."""
 
 
 class Assignment(Struct):
