@@ -11,6 +11,7 @@ are lost, and each second has room for a limited number of lines.
 import logging
 import os
 import threading
+import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -348,12 +349,8 @@ class LogHandler(logging.Handler):
 
 
 def _place(bug: BaseException) -> str:
-    trace = bug.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    where = ""
-    if trace:
-        where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+    frames = traceback.extract_tb(bug.__traceback__)[-1:]
+    where = "".join(f" at {Path(frame.filename).name}:{frame.lineno}" for frame in frames)
     return f"{type(bug).__name__}{where}"
 
 
