@@ -17,19 +17,17 @@ from agentleague.cli.output import say
 from agentleague.cli.player_files import check_file, check_game, load_player
 from agentleague.cli.reading import with_manager
 from agentleague.errors import LeagueError, NoConnection
-from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.local_league import (
-    HOSTS,
     AgentGroup,
     LocalPlayer,
     LocalWorkers,
     RemoteWorkers,
     Tally,
+    open_named,
 )
 from agentleague.runtime.plugins import find_game
-from agentleague.runtime.processes import Place, Running, open_player
-from agentleague.runtime.strategy_runner import Strategy
+from agentleague.runtime.processes import Running
 from agentleague.transport.guard import Guard, parse_url
 from agentleague.transport.probe import check_listens
 
@@ -180,26 +178,12 @@ async def open_file(
     player = load_player(path, lambda: [game])
     check_game(player, game, path)
     player.author_errors.in_full = in_full
-    agent = await _open(group, player.name, player.move)
+    agent = await open_named(group, player.name, player.move, threads=True)
     player.attach(agent)
     return agent
 
 
 async def open_strategy(group: AgentGroup, number: int) -> Running:
     """A player with an installed strategy, which may be slow."""
-    return await _open(group, group.name, plugins.load_strategy(group.source))
-
-
-async def _open(group: AgentGroup, name: str, strategy: Strategy) -> Running:
-    return await open_player(
-        lambda url: PlayerSettings(
-            manager_url=group.manager_url,
-            display_name=name,
-            endpoint=url,
-            game_types=(find_game(group.game).name,),
-            seed=group.seed or "",
-        ),
-        strategy,
-        Place(0, hosts=HOSTS),
-        threads=True,
-    )
+    strategy = plugins.load_strategy(group.source)
+    return await open_named(group, group.name, strategy, threads=True)

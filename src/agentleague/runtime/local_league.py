@@ -36,6 +36,7 @@ from agentleague.runtime.processes import (
     run,
 )
 from agentleague.runtime.state_files import read_secrets
+from agentleague.runtime.strategy_runner import Strategy
 
 HOSTS = ("127.0.0.1",)
 ONE_PROCESS_MAX = 20  # players; beyond that the agents get processes of their own
@@ -378,16 +379,23 @@ async def open_built_in(group: AgentGroup, number: int) -> Running:
             lambda name: game,
         )
     strategy = STRATEGIES[number % len(STRATEGIES)]
+    name, port = f"{_name(number)} ({strategy})", 0 if group.is_private else 8101 + number
+    return await open_named(group, name, plugins.load_strategy(strategy), port)
+
+
+async def open_named(
+    group: AgentGroup, name: str, strategy: Strategy, port: int = 0, *, threads: bool = False
+) -> Running:
+    """A player of this name and strategy, which may be slow if it has threads."""
+    settings = PlayerSettings(
+        manager_url=group.manager_url,
+        display_name=name,
+        game_types=(find_game(group.game).name,),
+        seed=group.seed or "",
+    )
+    place = Place(port, hosts=HOSTS)
     return await open_player(
-        lambda url: PlayerSettings(
-            manager_url=group.manager_url,
-            display_name=f"{_name(number)} ({strategy})",
-            endpoint=url,
-            game_types=(game.name,),
-            seed=group.seed or "",
-        ),
-        plugins.load_strategy(strategy),
-        Place(0 if group.is_private else 8101 + number, hosts=HOSTS),
+        lambda url: replace(settings, endpoint=url), strategy, place, threads=threads
     )
 
 
