@@ -75,7 +75,7 @@ class Line:
     def __init__(self):
         self.transport, self.waiting = self, []
 
-    def call(self, to, message, until, done, headers=()):
+    def call(self, to, message, until, done):
         self.waiting.append(done)
         return lambda: None
 

@@ -103,15 +103,13 @@ class Wire:
 
     def __init__(self):
         self.sent, self.until, self.done, self.dropped = [], [], [], 0
-        self.headers = []
 
     def listen(self, on_ask):
         self.ask = on_ask
 
-    def call(self, to, message, until, done, headers=()):
+    def call(self, to, message, until, done):
         self.sent.append((to.agent_id, message))
         self.until.append(until)
-        self.headers.append(headers)
         self.done.append(done)
         return self.drop
 
@@ -144,15 +142,6 @@ def test_a_role_that_records_nothing_is_carried_out_at_once():
 
     assert role.told == [Started(3.0)]
     assert wire.sent == [("P01", QUERY)]
-
-
-def test_a_call_carries_its_headers():
-    headers = (("X-Proof", "abc"),)
-    host, _, wire, _ = hosted([Call("k", ANN, QUERY, 5.0, headers=headers)])
-
-    host.start(wall_offset=3.0)
-
-    assert wire.headers == [headers]
 
 
 def test_every_effect_waits_until_all_events_before_it_are_on_disk():

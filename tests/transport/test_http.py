@@ -21,7 +21,6 @@ from agentleague.protocol.messages import (
 )
 from agentleague.protocol.tokens import is_proved
 from agentleague.roles.effects import Address
-from agentleague.roles.stimuli import read_headers
 from agentleague.runtime.clock import LoopClock
 from agentleague.runtime.processes import Place
 from agentleague.simulation.clock import VirtualClock
@@ -38,13 +37,13 @@ def transport(receiver, **policy):
     return HttpTransport(clock, TransportPolicy(receiver, Guard("local"), lambda: 0.0, **policy))
 
 
-async def exchange(server, client, message, seconds=60.0, headers=()):
+async def exchange(server, client, message, seconds=60.0):
     """Call a transport through another; what came of it."""
     port = await server.start(0, HOSTS)
     loop = asyncio.get_running_loop()
     answered = loop.create_future()
     to = Address("them", f"http://127.0.0.1:{port}/mcp")
-    client.call(to, message, loop.time() + seconds, answered.set_result, headers)
+    client.call(to, message, loop.time() + seconds, answered.set_result)
     return await asyncio.wait_for(answered, 120)
 
 
@@ -56,9 +55,7 @@ def with_port(**kwargs):
         if "on_ask" in kwargs:
             server.listen(kwargs["on_ask"])
         try:
-            return await exchange(
-                server, client, kwargs["message"], headers=kwargs.get("headers", ())
-            )
+            return await exchange(server, client, kwargs["message"])
         finally:
             await client.stop()
             await server.stop()
@@ -74,20 +71,6 @@ def test_a_request_is_answered_with_the_message_of_its_type():
 
     assert answer.error is None
     assert answer.message.data == {"source": "127.0.0.1"}
-
-
-def test_headers_of_a_call_reach_the_agent_that_is_asked():
-    def on_ask(message, caller, reply):
-        reply(
-            LeagueQueryResponse(
-                message.query_type, data={"proof": read_headers(caller.head)["x-proof"]}
-            )
-        )
-
-    headers = (("X-Proof", "abc"), ("X-Other", "1"))
-    answer = with_port(on_ask=on_ask, message=LeagueQuery("GET_STATUS"), headers=headers)
-
-    assert answer.message.data == {"proof": "abc"}
 
 
 @rule("R-PROOF-01")
@@ -107,7 +90,7 @@ def test_a_call_to_an_agent_that_wants_proofs_is_proved_by_its_header():
             to = Address("P01", f"http://127.0.0.1:{port}/mcp", "", (b"one", b"two"))
             for round_id in (1, 2, 3):  # The head of the first is remembered.
                 answered, told = loop.create_future(), RoundCompleted("league_1", round_id)
-                manager.call(to, told, loop.time() + 60.0, answered.set_result, [("X-Other", "1")])
+                manager.call(to, told, loop.time() + 60.0, answered.set_result)
                 assert (await asyncio.wait_for(answered, 120)).error is None
         finally:
             await manager.stop()
@@ -118,14 +101,7 @@ def test_a_call_to_an_agent_that_wants_proofs_is_proved_by_its_header():
     for caller in callers:
         assert is_proved(caller.proof, [b"two"], caller.body)
         assert not is_proved(caller.proof, [b"two"], b"{}")
-        assert read_headers(caller.head)["x-other"] == "1"
     assert len({caller.proof for caller in callers}) == 3
-
-
-def test_a_call_with_a_header_that_would_be_two_is_refused():
-    for header in [("X-Proof", "a\r\nInjected: b"), ("X-Proof: a\r\nInjected", "b")]:
-        with pytest.raises(ValueError, match="not a header"):
-            with_port(message=LeagueQuery("GET_STATUS"), headers=[header])
 
 
 def test_a_handler_answers_another_path_of_an_agent():

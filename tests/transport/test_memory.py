@@ -9,7 +9,6 @@ from agentleague.protocol.messages import (
 )
 from agentleague.protocol.tokens import is_proved
 from agentleague.roles.effects import Address
-from agentleague.roles.stimuli import read_headers
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.memory import MemoryNetwork
 
@@ -32,7 +31,7 @@ def test_a_call_is_answered_after_the_caller_has_finished():
         reply(LeagueQueryResponse(message.query_type))
 
     manager.listen(on_ask)
-    ann.call(MANAGER, QUERY, 110.0, answers.append, [("X-Proof", "abc")])
+    ann.call(MANAGER, QUERY, 110.0, answers.append)
     assert answers == []
 
     clock.run()
@@ -40,7 +39,6 @@ def test_a_call_is_answered_after_the_caller_has_finished():
     assert answers[0].message == LeagueQueryResponse("GET_STATUS")
     assert (callers[0].source, callers[0].token) == ("http://ann/mcp", "tok_P01_x")
     assert "league_id" in callers[0].missing
-    assert read_headers(callers[0].head) == {"x-proof": "abc"}
 
 
 def test_a_call_to_an_agent_that_wants_proofs_is_proved():
@@ -49,11 +47,10 @@ def test_a_call_to_an_agent_that_wants_proofs_is_proved():
     ann.listen(lambda message, caller, reply: callers.append(caller))
     to = Address("P01", "http://ann/mcp", "", (b"key",))
 
-    manager.call(to, RoundCompleted(), 110.0, lambda answer: None, [("X-Other", "1")])
+    manager.call(to, RoundCompleted(), 110.0, lambda answer: None)
     clock.run()
 
     assert is_proved(callers[0].proof, [b"key"], callers[0].body)
-    assert read_headers(callers[0].head)["x-other"] == "1"
 
 
 def test_silence_ends_at_the_deadline():

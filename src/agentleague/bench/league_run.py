@@ -40,7 +40,7 @@ from agentleague.league.league import League
 from agentleague.manager.role import Manager
 from agentleague.protocol.messages import GameInvitation, MatchResultReport, Message
 from agentleague.records.shared_files import keep_files
-from agentleague.roles.effects import Address, Headers
+from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, OnAnswer
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import (
@@ -295,15 +295,13 @@ class MatchTimes:
         self._call, self._now = referee.transport.call, now
         self._began: dict[str, float] = {}
 
-    def call(
-        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
-    ) -> Cancel:
+    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Call the transport."""
         if isinstance(message, GameInvitation):
             self._began.setdefault(message.match_id, self._now())
         elif isinstance(message, MatchResultReport) and message.match_id in self._began:
             done = self._ending(message.match_id, done)
-        return self._call(to, message, until, done, headers)
+        return self._call(to, message, until, done)
 
     def _ending(self, match_id: str, done: OnAnswer) -> OnAnswer:
         def answered(answer: Answer) -> None:

@@ -72,6 +72,11 @@ def proof(keys: Sequence[bytes], body: bytes) -> str:
     return ",".join([_mac(key, body) for key in keys])
 
 
+def proof_line(keys: Sequence[bytes], body: bytes) -> bytes:
+    """The proof as a header, which follows another line."""
+    return b"\r\n%b: %b" % (PROOF_HEADER.encode(), proof(keys, body).encode())
+
+
 def is_proved(shown: str, keys: Iterable[bytes], body: bytes) -> bool:
     """Whether one of the proofs that were shown was made with one of these keys."""
     if not shown or not shown.isascii():

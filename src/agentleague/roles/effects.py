@@ -11,8 +11,6 @@ from agentleague.errors import LeagueError
 from agentleague.protocol.messages import Message
 from agentleague.roles.stimuli import Key
 
-Headers = Sequence[tuple[str, str]]
-
 
 class Event(Struct, frozen=True, gc=False, tag_field="kind"):
     """A decision that goes into the journal; each kind is a subclass."""
@@ -49,7 +47,6 @@ class Call(Struct, frozen=True, gc=False):
     message: Message
     until: float
     receipt: int | None = None
-    headers: Headers = ()  # of the request, beside the message
 
 
 class Broadcast(Struct, frozen=True):

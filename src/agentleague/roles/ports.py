@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from agentleague.errors import LeagueError, Lost, StorageError
 from agentleague.protocol.messages import Message
-from agentleague.roles.effects import Address, Effect, Event, Headers, Turn
+from agentleague.roles.effects import Address, Effect, Event, Turn
 from agentleague.roles.stimuli import Caller, Stimulus
 
 Cancel = Callable[[], None]
@@ -84,7 +84,7 @@ OnAsk = Callable[[Message, Caller, Callable[[Message | LeagueError], None]], Non
 
 
 class Transport(Protocol):
-    """Messages in and out; an agent that is called in another dialect than ours gets no headers.
+    """Messages in and out.
 
     In a broadcast each agent gets its messages in order; one that fails does not keep the next from
     being sent, unless the time is over. `done` is told at the end, never within the call.
@@ -92,9 +92,7 @@ class Transport(Protocol):
 
     def listen(self, on_ask: OnAsk) -> None: ...
 
-    def call(
-        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
-    ) -> Cancel: ...
+    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel: ...
 
     def broadcast(
         self, letters: Sequence[tuple[Address, Sequence[Message]]], until: float, done: OnTold

@@ -13,6 +13,7 @@ from agentleague.protocol.tokens import PROOF_HEADER
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # one line of latin-1
 _PROOF = b"\r\n%b:" % PROOF_HEADER.lower().encode()
+Headers = Sequence[tuple[str, str]]  # names and values
 Key = Hashable  # a role's own name for a call, a timer or a strategy's run
 
 
@@ -48,7 +49,7 @@ def read_headers(head: bytes) -> dict[str, str]:
     return headers
 
 
-def write_headers(headers: Sequence[tuple[str, str]]) -> bytes:
+def write_headers(headers: Headers) -> bytes:
     """Headers as lines that follow a request or status line.
 
     Raises:

@@ -218,7 +218,7 @@ class Host:
         if effect.receipt is not None:
             message = self._with_receipt(message, effect.receipt)
         until = effect.until + held_seconds
-        self._calls[key] = self._transport.call(effect.to, message, until, done, effect.headers)
+        self._calls[key] = self._transport.call(effect.to, message, until, done)
 
     def _broadcast(self, effect: Broadcast, held_seconds: float = 0.0) -> None:
         key = effect.key

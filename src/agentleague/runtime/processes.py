@@ -28,10 +28,10 @@ from agentleague.league.events import LeagueOpened, read_event
 from agentleague.player.role import Player
 from agentleague.protocol.codec import encode
 from agentleague.roles.agent import Agent, AgentState, Refused
-from agentleague.roles.effects import Effect, Headers
+from agentleague.roles.effects import Effect
 from agentleague.roles.ports import Journal, Row
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.roles.stimuli import Answered, Stimulus
+from agentleague.roles.stimuli import Answered, Headers, Stimulus
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host, Ledger
 from agentleague.runtime.settings import as_toml

@@ -34,7 +34,7 @@ from agentleague.protocol.messages import (
     RoundMatch,
     Rules,
 )
-from agentleague.roles.effects import Address, Headers, Turn
+from agentleague.roles.effects import Address, Turn
 from agentleague.roles.ports import Answer, Cancel, OnAnswer, OnAsk, Transport
 from agentleague.roles.stimuli import Caller
 from agentleague.runtime.strategy_runner import outcome_of
@@ -151,14 +151,12 @@ class ForeignTransport:
 
         self._transport.listen(on_message)
 
-    def call(
-        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
-    ) -> Cancel:
+    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Send only what the documents know of."""
         if isinstance(message, LockRequest):
             locked = self._judged(message)
             return self._clock.call_at(self._clock.now(), lambda: done(Answer(locked, None, 0.0)))
-        return self._transport.call(to, _documented(message), until, done, headers)
+        return self._transport.call(to, _documented(message), until, done)
 
     def _judged(self, request: LockRequest) -> LockResponse:
         match = self._matches[request.match_id]
@@ -199,13 +197,11 @@ class FalseTransport(RefereeTransport):
 
     TRAIT = FALSE
 
-    def call(
-        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
-    ) -> Cancel:
+    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Pass on all but some of the reports."""
         if isinstance(message, MatchResultReport) and self._chance.random() < 0.5:
             message = _falsified(message)
-        return self._transport.call(to, message, until, done, headers)
+        return self._transport.call(to, message, until, done)
 
 
 class HoldingTransport(RefereeTransport):
@@ -221,15 +217,13 @@ class HoldingTransport(RefereeTransport):
         super().__init__(transport, clock, seed)
         self._denied: set[str] = set()
 
-    def call(
-        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
-    ) -> Cancel:
+    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Keep some locks back."""
         if isinstance(message, RefereeStatus):
             own = [each for each in message.matches if each not in self._denied]
             message = msgspec.structs.replace(message, matches=own)
         if not isinstance(message, LockRequest) or self._chance.random() < 0.6:
-            return self._transport.call(to, message, until, done, headers)
+            return self._transport.call(to, message, until, done)
         if self._chance.random() < 0.5:
             return lambda: None
         self._denied.add(message.match_id)
@@ -237,7 +231,7 @@ class HoldingTransport(RefereeTransport):
         when = self._clock.now() + HOLD_SECONDS
 
         def send() -> None:
-            self._transport.call(to, late, when + REPLY_SECONDS, done, headers)
+            self._transport.call(to, late, when + REPLY_SECONDS, done)
 
         return self._clock.call_at(when, send)
 
@@ -247,14 +241,12 @@ class MeddlingTransport(RefereeTransport):
 
     TRAIT = MEDDLING
 
-    def call(
-        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
-    ) -> Cancel:
+    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Pass everything on, and some reports again when nobody waits for them any more."""
         if isinstance(message, MatchResultReport):
             false, when = _falsified(message), self._clock.now() + self._chance.uniform(0.1, 8.0)
             self._clock.call_at(when, lambda: self._again(to, false, when))
-        return self._transport.call(to, message, until, done, headers)
+        return self._transport.call(to, message, until, done)
 
     def _again(self, to: Address, report: MatchResultReport, when: float) -> None:
         self._transport.call(to, report, when + REPLY_SECONDS, lambda answer: None)

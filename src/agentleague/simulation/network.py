@@ -15,10 +15,9 @@ from agentleague.dialects import answers
 from agentleague.errors import CLOSED, UNREACHABLE, LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
-from agentleague.protocol.tokens import PROOF_HEADER, proof
-from agentleague.roles.effects import Address, Headers
+from agentleague.protocol.tokens import proof_line
+from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, OnAnswer
-from agentleague.roles.stimuli import write_headers
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.transport.memory import MemoryNetwork, MemoryTransport
 
@@ -176,14 +175,12 @@ class SimulatedTransport(MemoryTransport):
         self.source = host_of(url)
         self._simulated = network
 
-    def call(
-        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
-    ) -> Cancel:
+    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Ask another agent; the answer comes later. A dead agent sends nothing."""
         if self.lifetime.is_over:
             return lambda: None
         exchange = _Exchange(self._simulated, self, message, done)
-        return exchange.begin(to, until - self.lifetime.ahead, headers)
+        return exchange.begin(to, until - self.lifetime.ahead)
 
 
 class _Exchange:
@@ -204,15 +201,13 @@ class _Exchange:
         self._asked: list[SimulatedTransport] = []  # who is to answer
         self._stop_deadline: Cancel = _nothing
 
-    def begin(self, to: Address, until: float, headers: Headers) -> Cancel:
+    def begin(self, to: Address, until: float) -> Cancel:
         network, url = self._network, to.url
         network.calls += 1
         network.watcher.called(url, self._message)
         body = codec.write_request(self._message, network.calls)
         if to.proof_keys:
-            headers = [*headers, (PROOF_HEADER, proof(to.proof_keys, body))]
-        if headers:
-            self.head = write_headers(headers)
+            self.head = proof_line(to.proof_keys, body)
         self._stop_deadline = network.clock.call_at(until, self._late)
         if network.links.is_reliable:
             network.later(partial(self._arrive, url, body))

@@ -21,8 +21,7 @@ from agentleague.protocol.fast_path import own_form
 from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
-from agentleague.protocol.tokens import proof
-from agentleague.roles.effects import Address, Headers
+from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller
 from agentleague.transport.callers import Proxies, addresses_of, name_in
@@ -181,9 +180,7 @@ class HttpTransport:
         """From now on, hand requests to `on_ask`."""
         self._on_ask = on_ask
 
-    def call(
-        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
-    ) -> Cancel:
+    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
         if not to.proof_keys and (to.dialect or to.url in self.dialects.known):
             return self.dialects.call(to, message, until, done)
@@ -196,7 +193,7 @@ class HttpTransport:
             to,
             message,
             done,
-            request=request_of(body, proof(keys, body) if keys else "", headers),
+            request=request_of(body, keys),
             until=until,
             ordered=keys != () or kind in PIPELINED,
         )
@@ -220,7 +217,7 @@ class HttpTransport:
                 if body is None:
                     body = bodies[id(message)] = codec.write_request(message, self.calls)
                 self.bytes_sent += len(body)
-                request = request_of(body, proof(to.proof_keys, body))
+                request = request_of(body, to.proof_keys)
                 call = _Letter(self, telling, message, request=request, until=until, ordered=True)
                 telling.open[call] = to.agent_id
                 calls.append(call)

@@ -13,25 +13,22 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
-from agentleague.protocol.tokens import PROOF_HEADER
-from agentleague.roles.effects import Headers
-from agentleague.roles.stimuli import write_headers
+from agentleague.protocol.tokens import proof_line
 from agentleague.transport.event_loop import Deadlines, WriteBatching
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, no_connection, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, HttpAnswer
 
-_PROOF = b"\r\n%b: " % PROOF_HEADER.encode()
 __all__ = ["Call", "ClientLimits", "HttpAnswer", "HttpClient", "request_of"]
 
 Done = Callable[[HttpAnswer], None]
 
 
-def request_of(body: bytes, proof: str = "", headers: Headers = ()) -> bytes:
-    """A request from the end of its usual headers on: those of its own, its proof, its body."""
-    more = write_headers(headers) if headers else b""
-    if proof:  # The last one before the length: so the server recognises the rest.
-        more = b"%b%b%b" % (more, _PROOF, proof.encode())
-    return b"%b\r\nContent-Length: %d\r\n\r\n%b" % (more, len(body), body)
+def request_of(body: bytes, proof_keys: tuple[bytes, ...] = ()) -> bytes:
+    """A request from the end of its usual headers on: its proof, its length, its body."""
+    if not proof_keys:
+        return b"\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    proof = proof_line(proof_keys, body)
+    return b"%b\r\nContent-Length: %d\r\n\r\n%b" % (proof, len(body), body)
 
 
 class Post(Call):

@@ -12,7 +12,7 @@ import httptools
 
 from agentleague import errors
 from agentleague.protocol.tokens import PROOF_HEADER
-from agentleague.roles.effects import Headers
+from agentleague.roles.stimuli import Headers
 from agentleague.transport.http_response import Handler, HttpRequest, Refused
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from agentleague.errors import LeagueError
-from agentleague.roles.effects import Headers
-from agentleague.roles.stimuli import write_headers
+from agentleague.roles.stimuli import Headers, write_headers
 
 if TYPE_CHECKING:
     from agentleague.transport.http_server import _Connection

@@ -18,8 +18,7 @@ from typing import Any, cast
 
 from agentleague import errors
 from agentleague.protocol.hosts import is_loopback
-from agentleague.roles.effects import Headers
-from agentleague.roles.stimuli import write_headers
+from agentleague.roles.stimuli import Headers, write_headers
 from agentleague.transport.event_loop import WriteBatching
 from agentleague.transport.http_reader import Reader, RequestChecks, ServerLimits
 from agentleague.transport.http_response import Handler, HttpRequest, Refused, Response

@@ -10,10 +10,10 @@ from agentleague.protocol import codec
 from agentleague.protocol.fast_path import own_form
 from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
-from agentleague.protocol.tokens import PROOF_HEADER, proof
-from agentleague.roles.effects import Address, Headers
+from agentleague.protocol.tokens import proof_line
+from agentleague.roles.effects import Address
 from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
-from agentleague.roles.stimuli import Caller, write_headers
+from agentleague.roles.stimuli import Caller
 from agentleague.transport.broadcast import SeparateCalls
 from agentleague.transport.fallback import Conversation, PeerDialects, read
 from agentleague.transport.http_connection import HttpAnswer
@@ -50,9 +50,7 @@ class MemoryTransport:
         """From now on, hand requests to `on_ask`."""
         self._on_ask = on_ask
 
-    def call(
-        self, to: Address, message: Message, until: float, done: OnAnswer, headers: Headers = ()
-    ) -> Cancel:
+    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
         network = self._network
         if not to.proof_keys and (to.dialect or to.url in self.dialects.known):
@@ -73,9 +71,7 @@ class MemoryTransport:
 
         request = _Request(network, self._url, message, answered)
         if to.proof_keys:
-            headers = [*headers, (PROOF_HEADER, proof(to.proof_keys, body))]
-        if headers:
-            request.head = write_headers(headers)
+            request.head = proof_line(to.proof_keys, body)
         stop = self._send(request, to.url, body, until)
         return lambda: (conversation.cancel if conversation else stop)()
 
@@ -138,7 +134,7 @@ class _Request:
     ) -> None:
         self._network, self._source, self._message, self._done = network, source, message, done
         self._began = network.clock.now()
-        self.head = b""  # the headers of the request
+        self.head = b""  # the proof of the request
         self._is_open = True
         self._stop_deadline: Cancel = lambda: None
 
