@@ -188,14 +188,9 @@ class HttpTransport:
         kind, keys = type(message), to.proof_keys
         body = codec.write_request(message, self.calls)
         self.bytes_sent += len(body)
+        request, is_ordered = request_of(body, keys), keys != () or kind in PIPELINED
         call = _OutgoingCall(
-            self,
-            to,
-            message,
-            done,
-            request=request_of(body, keys),
-            until=until,
-            ordered=keys != () or kind in PIPELINED,
+            self, to, message, done, request=request, until=until, ordered=is_ordered
         )
         client = self._to_manager if kind in TO_A_MANAGER else self._client
         client.send(to.url, (call,))
@@ -412,13 +407,12 @@ class _OutgoingCall(Call):
             self.conversation.cancel()
 
 
-class _Telling:
+class _Telling(Struct):
     """A broadcast under way; the answers are counted where they arrive."""
 
-    def __init__(self, done: OnTold) -> None:
-        self.open: dict[_Letter, str] = {}  # messages that are not answered yet, and to whom
-        self.failed: dict[str, LeagueError] = {}
-        self._done = done
+    done: OnTold
+    open: dict["_Letter", str] = {}  # messages that are not answered yet, and to whom
+    failed: dict[str, LeagueError] = {}
 
     @property
     def awaited(self) -> Collection[str]:
@@ -430,13 +424,6 @@ class _Telling:
         for letter in list(self.open):
             letter.cancel()
         self.open.clear()
-
-    def heard(self, letter: "_Letter", error: LeagueError | None) -> None:
-        agent_id = self.open.pop(letter)
-        if error:
-            self.failed[agent_id] = error
-        if not self.open:
-            self._done(self.failed)
 
 
 class _Letter(Call):
@@ -451,9 +438,14 @@ class _Letter(Call):
     ) -> None:
         """It was acknowledged, or failed."""
         self.transport.bytes_answered += len(body)
+        telling = self.telling
+        agent_id = telling.open.pop(self)
         if status != 200 or b"rror" in body or b"RROR" in body:
             error = read(self.message, HttpAnswer(status, body, retry_after, error, seconds)).error
-        self.telling.heard(self, error)
+        if error:
+            telling.failed[agent_id] = error
+        if not telling.open:
+            telling.done(telling.failed)
 
 
 def _endpoint_in(message: messages.LeagueRegisterRequest | messages.RefereeRegisterRequest) -> str:
