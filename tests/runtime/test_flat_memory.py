@@ -45,7 +45,7 @@ def test_no_role_grows_with_the_number_of_matches():
         players=4,
         at_hand=10,
         league_limits=LeagueLimits(recalled_max=4),
-        host_limits=HostLimits(hashes=100),
+        host_limits=HostLimits(hashes=100, receipts=10),
         player_limits=PlayerLimits(
             history_matches=20, history_block=5, ended_matches=10, checked_matches=10
         ),
