@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -11,16 +10,14 @@ from msgspec import UNSET, Struct
 
 from agentleague.errors import TokenInvalid, TokenMissing
 from agentleague.league import events
-from agentleague.protocol import tokens
 from agentleague.protocol.hosts import Place, places
 from agentleague.protocol.printable import UNSEEN
-from agentleague.protocol.tokens import MATCH_TOKEN
+from agentleague.protocol.tokens import MATCH_TOKEN, digest
 
 NAME_MAX = 50
 _REST_OF_SUFFIX = re.compile(r"(-\d+)?\)")
 _FILLERS = dict.fromkeys(map(ord, UNSEEN), " ")
 TOKENS_MAX = 4  # of one agent that count at a time
-digest = lru_cache(maxsize=256)(tokens.digest)  # Referees show theirs with every lock and report.
 
 _Issued = tuple[int, str]  # generation and digest of a token
 
