@@ -49,15 +49,15 @@ class Call(Struct, frozen=True, gc=False):
     receipt: int | None = None
 
 
-class Broadcast(Struct, frozen=True):
-    """Send each of many agents its messages, in order, and say who has not answered by `until`.
+# Messages with the row that the host names in each, if any; what is the same for all is one object.
+Letters = Sequence[tuple[Address, Sequence[tuple[Message, int | None]]]]
 
-    A letter has an address, and messages with the row that the host names in each, if any; those
-    who get the same bytes share one message object.
-    """
+
+class Broadcast(Struct, frozen=True):
+    """Send each of many agents its messages, in order, and say who has not answered by `until`."""
 
     key: Key
-    letters: Sequence[tuple[Address, Sequence[tuple[Message, int | None]]]]
+    letters: Letters
     until: float
 
 

@@ -321,18 +321,14 @@ class Host:
         return msgspec.structs.replace(message, receipt=receipt)
 
     def _with_receipts(
-        self, letters: Sequence[tuple[effects.Address, Sequence[tuple[Message, int | None]]]]
+        self, letters: effects.Letters
     ) -> list[tuple[effects.Address, list[Message]]]:
         """Letters as they go out: what was one message for several stays one."""
         given: dict[int, Message] = {}
-        for _, letter in letters:
-            for message, seq in letter:
-                if seq is not None and id(message) not in given:
-                    given[id(message)] = self._with_receipt(message, seq)
-        return [
-            (to, [given.get(id(message), message) for message, _ in letter])
-            for to, letter in letters
-        ]
+        for message, seq in [each for _, letter in letters for each in letter]:
+            if seq is not None and id(message) not in given:
+                given[id(message)] = self._with_receipt(message, seq)
+        return [(to, [given.get(id(each), each) for each, _ in letter]) for to, letter in letters]
 
     def _hash_on_disk(self, seq: int) -> bytes:
         assert self._ledger, "only who writes a journal names its rows"

@@ -1,6 +1,8 @@
 """A network within one process: the same bytes as over HTTP, without sockets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 from agentleague.dialects import lenient, requests
 from agentleague.dialects.negotiation import is_misunderstood
@@ -12,9 +14,8 @@ from agentleague.protocol.messages import Message
 from agentleague.protocol.timestamps import write
 from agentleague.protocol.tokens import proof_line
 from agentleague.roles.effects import Address
-from agentleague.roles.ports import Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
+from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.broadcast import SeparateCalls
 from agentleague.transport.fallback import Conversation, PeerDialects, read
 from agentleague.transport.http_connection import HttpAnswer
 
@@ -79,7 +80,7 @@ class MemoryTransport:
         self, letters: Sequence[tuple[Address, Sequence[Message]]], until: float, done: OnTold
     ) -> Telling:
         """Tell many agents; the end comes later, never within this call."""
-        return SeparateCalls(self.call, letters, until, done)
+        return _Telling(self, letters, until, done)
 
     def _post(
         self,
@@ -120,6 +121,37 @@ class MemoryTransport:
             nested = ((), envelope.nested_in, isinstance(envelope.id, str))
             caller = Caller(source, token, form, missing, method, head, body, *nested)
             self._on_ask(message, caller, reply)
+
+
+class _Telling:
+    """A broadcast as calls: each agent gets its messages one after another."""
+
+    def __init__(
+        self, sender: MemoryTransport, letters: Sequence[Any], until: float, done: OnTold
+    ) -> None:
+        self._sender, self._until, self._done = sender, until, done
+        self.awaited: dict[str, Cancel] = {}  # agents that have not answered their last message
+        self.failed: dict[str, LeagueError] = {}
+        for to, messages in letters:
+            self._send(to, iter(messages))
+
+    def cancel(self) -> None:
+        for cancel in self.awaited.values():
+            cancel()
+
+    def _send(self, to: Address, left: Iterator[Message]) -> None:
+        for message in left:
+            done = partial(self._answered, to, left)
+            self.awaited[to.agent_id] = self._sender.call(to, message, self._until, done)
+            return
+        del self.awaited[to.agent_id]
+        if not self.awaited:
+            self._done(self.failed)
+
+    def _answered(self, to: Address, left: Iterator[Message], answer: Answer) -> None:
+        if answer.error:
+            self.failed[to.agent_id] = answer.error
+        self._send(to, iter(()) if isinstance(answer.error, NoAnswer) else left)
 
 
 class _Request:
