@@ -1,11 +1,13 @@
 """`league match`, as a person types it."""
 
+import asyncio
 import json
 
 import pytest
 from click.testing import CliRunner
 
 from agentleague.cli.app import app
+from agentleague.cli.commands.match import whole_match
 from commands import BIN, first_line, free_port, league, started
 from records.journals import one_match, written
 
@@ -92,3 +94,24 @@ def test_a_running_manager_tells_the_same_as_its_directory(tmp_path):
     unknown = league("match", "R9M9", "--manager", url, check=False)
     assert unknown.returncode == 1
     assert "R9M9" in unknown.stderr
+
+
+@pytest.mark.parametrize(("total", "asked"), [(3, [0, 2]), (9, [0, 2, 3]), (0, [0])])
+def test_a_transcript_is_asked_for_page_by_page_as_long_as_rows_come(total, asked):
+    names = {"player_A_id": "P01", "player_A_name": "Ann"}
+    match = {"match_id": "R1M1", "round_id": 1, "game_type": "even_odd", **names}
+    match |= {"player_B_id": "P02", "player_B_name": "Bob"}
+    row = {"player_id": "P01", "message": "GAME_INVITATION", "attempt": 1, "verdict": "ok"}
+    rows = [{"at": number, **row} for number in range(3)]
+    offsets = []
+
+    class Manager:
+        async def ask(self, query_type, match_id, offset):
+            offsets.append(offset)
+            page = rows[offset : offset + 2]
+            return {"match": {**match, "transcript": page}, "total": total}
+
+    facts = asyncio.run(whole_match(Manager(), "R1M1"))
+
+    assert offsets == asked
+    assert facts["transcript"] == rows[: len(facts["transcript"])]

@@ -13,7 +13,7 @@ from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, Matc
 from agentleague.protocol.messages import Exchange
 from agentleague.records import player_story
 from agentleague.records.explanations import Result, ending_of, explained
-from agentleague.records.match_story import facts_of, in_words, named, next_page, read_answer
+from agentleague.records.match_story import facts_of, in_words, named, read_answer
 from agentleague.records.player_story import player_match
 from games.throwaway import THROWAWAY
 from league.decisions import Decisions
@@ -385,13 +385,6 @@ def test_an_answer_without_a_match_is_an_error():
     for data in [None, {}, {"match": []}, {"match": {}, "total": "many"}]:
         with pytest.raises(LeagueError, match="answer has no match"):
             read_answer(data)
-
-
-def test_pages_end_when_all_rows_are_here_or_none_came():
-    assert read_answer({"match": {"transcript": "none"}}).transcript() == []
-    assert next_page([1, 2], 3) == {"offset": 2}
-    assert next_page([1, 2, 3], 3) == {}
-    assert next_page([], 3) == {}
 
 
 def test_every_rule_that_an_explanation_cites_is_written_down():

@@ -33,10 +33,11 @@ def described(
         "player_A_id": players[0],
         "player_B_id": players[1],
     }
-    if record:
-        facts["draw_commitment"] = record.commitment
-    result = record.result if record else None
-    if record and record.decided and result:
+    if record is None:
+        return facts
+    facts["draw_commitment"] = record.commitment
+    result = record.result
+    if record.decided and result:
         facts["status"] = result.status
         facts["winner_player_id"] = result.winner_player_id
         marks = {
@@ -46,7 +47,7 @@ def described(
             "ruled": record.is_overruled,
         }
         facts |= {mark: True for mark, holds in marks.items() if holds}
-    if record and record.is_disputed:
+    if record.is_disputed:
         facts["disputed"] = True
     return facts
 
@@ -70,7 +71,7 @@ def match(league: League, params: Mapping[str, Any], asker: str | None) -> dict[
         facts["told"], facts["transcript_left_out"] = record.closing.told, record.closing.left_out
         room = ROOM_BYTES - len(msgspec.json.encode(facts))
         shown = page(rows, params, EXCHANGES_A_PAGE)
-        facts["transcript"] = fitting([_exchange(row) for row in shown], room)
+        facts["transcript"] = fitting([exchange(row) for row in shown], room)
     return {"match": facts, "total": len(rows)}
 
 
@@ -162,7 +163,7 @@ def _if_short(value: Any) -> Any:
     return value if len(msgspec.json.encode(value)) <= MOVES_BYTES else None
 
 
-def _exchange(row: Exchange) -> dict[str, Any]:
+def exchange(row: Exchange) -> dict[str, Any]:
     """One row with names; what is too long for a page is cut."""
     written = msgspec.json.encode(row.move)
     is_short = len(written) <= WORD_MAX * 4

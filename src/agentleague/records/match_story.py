@@ -107,18 +107,13 @@ def facts_of(league: League, match_id: str, events: Iterable[Event] = ()) -> dic
     """A match as GET_MATCH has it, in one piece; `events` say why it was given out again."""
     if not league.has_started:
         raise MatchMismatch("the league has not begun: there are no matches yet")
-    params = {"match_id": match_id}
     try:
-        answer = queries_matches.match(league, params, None)
+        facts = queries_matches.match(league, {"match_id": match_id}, None)["match"]
     except MatchMismatch:
         raise MatchMismatch(_unknown(league, match_id)) from None
-    facts, rows = answer["match"], answer["match"].get("transcript", [])
-    while page := next_page(rows, answer["total"]):
-        answer = queries_matches.match(league, {**params, **page}, None)
-        rows += answer["match"]["transcript"]
-    referee = league.roster.referees.get(facts.get("referee_id", ""))
-    if referee:
-        facts["referee_name"] = referee.display_name
+    record = league.matches.get(match_id)
+    if record and record.closing:
+        facts["transcript"] = list(map(queries_matches.exchange, record.closing.exchanges))
     facts["assignments"] = [
         {"epoch": event.epoch, "referee_id": event.referee_id, "why": event.why}
         for event in events
@@ -131,12 +126,7 @@ class MatchAnswer(Struct):
     """The `data` of a manager's answer to GET_MATCH."""
 
     match: dict[str, Any]
-    total: int = 0
-
-    def transcript(self) -> list[Any]:
-        """The rows of this page."""
-        rows = self.match.get("transcript")
-        return rows if isinstance(rows, list) else []
+    total: int = 0  # rows of its transcript
 
 
 def read_answer(data: Any) -> MatchAnswer:
@@ -147,11 +137,6 @@ def read_answer(data: Any) -> MatchAnswer:
         raise LeagueError(
             f"the manager's answer has no match ({error}); use --dir with its journal"
         ) from None
-
-
-def next_page(rows: list[Any], total: int) -> dict[str, int]:
-    """The parameters of the next page of a transcript; empty if all rows are here."""
-    return {"offset": len(rows)} if 0 < len(rows) < total else {}
 
 
 def with_ending(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import click
 
 from agentleague.cli.output import print_json
 from agentleague.cli.reading import ask_manager, read, reading_options, rules_option
-from agentleague.records.match_story import facts_of, in_words, next_page, read_answer, with_ending
+from agentleague.records.match_story import facts_of, in_words, read_answer, with_ending
 from agentleague.records.reading import event_of, open_league
 from agentleague.runtime.query_pages import Source
 
@@ -33,7 +33,7 @@ def command(
     if directory is not None and manager_url is None:
         facts = _from_directory(directory, wanted)
     else:
-        facts = read(directory, manager_url, lambda source: _facts(source, wanted))
+        facts = read(directory, manager_url, lambda source: whole_match(source, wanted))
     if as_json:
         print_json(facts)
         return
@@ -56,16 +56,16 @@ def _from_directory(directory: Path, match_id: str) -> dict[str, Any]:
     return facts
 
 
-async def _facts(source: Source, match_id: str) -> dict[str, Any]:
+async def whole_match(source: Source, match_id: str) -> dict[str, Any]:
     """Ask for the match, page by page of its transcript."""
     facts: dict[str, Any] = {}
     rows: list[Any] = []
-    page: dict[str, int] = {}
     for _ in range(PAGES_MAX):
-        part = read_answer(await source.ask("GET_MATCH", match_id=match_id, **page))
-        facts, added = facts or part.match, part.transcript()
+        part = read_answer(await source.ask("GET_MATCH", match_id=match_id, offset=len(rows)))
+        facts, added = facts or part.match, part.match.get("transcript")
+        if not isinstance(added, list):
+            break
         rows += added
-        page = next_page(rows, part.total) if added else {}
-        if not page:
+        if not added or len(rows) >= part.total:
             break
     return with_ending({**facts, "transcript": rows})
