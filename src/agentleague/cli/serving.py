@@ -31,7 +31,7 @@ def stop_signal() -> asyncio.Future[None]:
 def serve_agent(
     settings: RefereeSettings | PlayerSettings,
     role: str,
-    open_agent: Callable[[StateFile | None], Awaitable[Running]],
+    open_agent: Callable[..., Awaitable[Running]],
     verbose: int,
     attach: Callable[[Running], object] = lambda agent: None,
 ) -> bool:
@@ -40,7 +40,7 @@ def serve_agent(
 
     async def serve(state: StateFile | None) -> bool:
         stopped = stop_signal()
-        agent = await open_agent(state)
+        agent = await open_agent(state=state)
         where = f"listens at {agent.url}"
         if settings.endpoint:  # Nobody has tried yet whether that leads here.
             where = f"listens on port {settings.port}, is called at {settings.endpoint}"

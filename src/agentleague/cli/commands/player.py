@@ -1,6 +1,7 @@
 """`league player`: one player, from a file or with a strategy by name."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,7 @@ from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import Running, open_player
-from agentleague.runtime.state_files import StateFile
+from agentleague.runtime.processes import open_player
 
 
 @click.command(cls=SettingsCommand)
@@ -76,15 +76,9 @@ def command(
         game_types=sorted({*own_games, *more_games}),
     )
     where = place_of_agent(settings, say)
-
-    async def open_agent(state: StateFile | None) -> Running:
-        return await open_player(
-            lambda url: replace(settings, endpoint=url),
-            player.move if player else plugins.load_strategy(strategy or "random"),
-            where,
-            threads=True,
-            state=state,
-        )
-
+    move = player.move if player else plugins.load_strategy(strategy or "random")
+    opener = partial(
+        open_player, lambda url: replace(settings, endpoint=url), move, where, threads=True
+    )
     more = [player.attach] if player else []
-    serve_agent(settings, "player", open_agent, verbose, *more)
+    serve_agent(settings, "player", opener, verbose, *more)

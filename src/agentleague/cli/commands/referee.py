@@ -1,6 +1,7 @@
 """`league referee`: one referee."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,7 @@ from agentleague.roles.settings import RefereeSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import Running, open_referee
-from agentleague.runtime.state_files import StateFile
+from agentleague.runtime.processes import open_referee
 
 
 @click.command(cls=SettingsCommand)
@@ -72,13 +72,8 @@ def command(
     where = place_of_agent(settings, say)
     for url in settings.player_endpoints.values():
         where.guard.check_url(url)
-
-    async def open_agent(state: StateFile | None) -> Running:
-        return await open_referee(
-            lambda url: replace(settings, endpoint=url), where, load_game, state=state
-        )
-
-    if serve_agent(settings, "referee", open_agent, verbose):
+    opener = partial(open_referee, lambda url: replace(settings, endpoint=url), where, load_game)
+    if serve_agent(settings, "referee", opener, verbose):
         say("The league is over.")
 
 
