@@ -8,7 +8,6 @@ import msgspec
 
 from agentleague.cli import reading
 from agentleague.cli.output import print_facts, print_json, say, shown
-from agentleague.errors import LeagueError
 from agentleague.records.match_story import read_answer
 from agentleague.records.player_story import in_words, player_match
 from agentleague.runtime.query_pages import Source, all_rounds
@@ -90,11 +89,10 @@ def command(
 
 async def _agent(source: Source, typed: str, all_matches: bool) -> dict[str, Any] | None:
     """An agent, with the `facts` of its matches; None if there is none."""
-    agent = await _find_agent(source, typed.upper())
-    if agent is None and (agent_id := await reading.find_agent_id(source, typed)):
-        agent = await _find_agent(source, agent_id)
-    if agent is None:
+    agent_id = await reading.find_agent_id(source, typed)
+    if agent_id is None:
         return None
+    agent = (await source.ask("GET_AGENT", agent_id=agent_id))["agent"]
     wanted = [match["match_id"] for match in agent.get("last_matches", ())]
     if all_matches and wanted:
         wanted = [
@@ -106,16 +104,6 @@ async def _agent(source: Source, typed: str, all_matches: bool) -> dict[str, Any
         ]
     facts = [await source.ask("GET_MATCH", match_id=match_id) for match_id in wanted]
     return {**agent, "facts": [read_answer(answer).match for answer in facts]}
-
-
-async def _find_agent(source: Source, agent_id: str) -> dict[str, Any] | None:
-    try:
-        answer = await source.ask("GET_AGENT", agent_id=agent_id)
-    except LeagueError as error:
-        if "not found in registry" not in str(error):
-            raise
-        return None
-    return dict(answer.get("agent", {}))
 
 
 PROVED: dict[bool | None, str] = {

@@ -228,10 +228,7 @@ def _is_over(directory: Path) -> bool:
 
 def _player_id(directory: Path, typed: str) -> str:
     """The id of the player with this id or name."""
-    try:
-        player_id = asyncio.run(find_agent_id(JournalSource(directory), typed, kind="player"))
-    except LeagueError as error:
-        raise click.ClickException(str(error)) from None
+    player_id = asyncio.run(find_agent_id(JournalSource(directory), typed, kind="player"))
     if player_id is None:
         raise click.ClickException(
             f"there is no player {typed!r} in this league; see who is there with: league agents "
