@@ -56,11 +56,7 @@ SECTIONS = {
     },
 }
 COMMANDS = {name: what for section in SECTIONS.values() for name, what in section.items()}
-# These share the module `organise`.
-ORGANISER = (
-    *("start", "pause", "abort", "add-player", "add-referee", "approve", "set-endpoint"),
-    *("remove", "rule"),
-)
+ORGANISER = SECTIONS["Run a league"].keys() - {"init", "manager", "repair"}  # in one module
 ALIASES = {  # what people type, and the command they mean
     "create": "new",
     "join": "player",

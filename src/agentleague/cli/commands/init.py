@@ -1,6 +1,8 @@
 """`league init`: a file with every setting of a role, to change."""
 
 import shlex
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from textwrap import fill
 
@@ -61,10 +63,7 @@ def page(role: str, use: str) -> str:
         about = about.replace("MOVE_SECONDS", "PORT").replace("move-seconds", "port")
     blocks = [_comment(about)]
     tables: list[str] = []
-    by_heading: dict[str, list[Setting]] = {}
-    for row in describe(ROLES[role]):
-        by_heading.setdefault(row.heading, []).append(row)
-    for heading, rows in by_heading.items():
+    for heading, rows in groupby(describe(ROLES[role]), key=attrgetter("heading")):
         blocks.append(f"# ---- {heading} ----")
         for row in rows:
             (tables if row.type == "a table" else blocks).append(_block(row, role))

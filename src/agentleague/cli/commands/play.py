@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -320,9 +320,9 @@ def _named(row: dict[str, Any]) -> str:
 
 def _more_time(move_seconds: float) -> str:
     """How much time a league gives, for a player that lost by silence."""
-    usual: dict[str, Any] = {field.name: field.default for field in fields(ManagerSettings)}
+    usual = ManagerSettings()
     return (
         f"Here each call was made at most {RETRIES + 1} times, and a move had {move_seconds:g} s; "
-        f"a league calls {usual['retries'] + 1} times, and a move has {usual['move_seconds']:g} s. "
+        f"a league calls {usual.retries + 1} times, and a move has {usual.move_seconds:g} s. "
         "Give more time with: --move-seconds"
     )

@@ -11,8 +11,8 @@ from agentleague.runtime import plugins
 
 COLUMNS = (
     Column("name", "Name", True),
-    Column("games_text", "Made for", True, True, True),
-    Column("summary_text", "What it plays", True, True, True),
+    Column("games", "Made for", True, True, True),
+    Column("summary", "What it plays", True, True, True),
 )
 
 
@@ -29,16 +29,10 @@ def command(as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    print_rows(
-        [row | _texts(row) for row in rows], COLUMNS, counted(len(rows), "strategy", "strategies")
-    )
-
-
-def _texts(row: dict[str, Any]) -> dict[str, str]:
-    """The texts of its row."""
-    if row["error"]:
-        return {"games_text": "", "summary_text": row["error"]}
-    return {"games_text": ", ".join(row["games"]) or "any game", "summary_text": row["summary"]}
+    for row in rows:
+        row["games"] = "" if row["error"] else ", ".join(row["games"]) or "any game"
+        row["summary"] = row["error"] or row["summary"]
+    print_rows(rows, COLUMNS, counted(len(rows), "strategy", "strategies"))
 
 
 def _described(name: str) -> dict[str, Any]:
