@@ -4,11 +4,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any
 
 import click
 import msgspec
 
+from agentleague.cli.options import Number
 from agentleague.cli.output import counted, is_plain, is_quiet, print_json
 from agentleague.protocol.messages import WIRE_NAME
 from agentleague.simulation import modes
@@ -18,7 +20,7 @@ from agentleague.simulation.network import host_of
 from agentleague.simulation.observer import Delivery
 
 SEEDS = 200
-ABOVE_0 = click.IntRange(1)
+ABOVE_0 = Number(int, 1)
 SHOWN = ("match_id", "round_id", "epoch", "status", "accept", "parity_choice", "move", "index")
 
 
@@ -32,7 +34,7 @@ SHOWN = ("match_id", "round_id", "epoch", "status", "accept", "parity_choice", "
 )
 @click.option("--seeds", type=ABOVE_0, metavar="N", help=f"How many leagues; {SEEDS} unless given.")
 @click.option(
-    "--seed", type=click.IntRange(0), metavar="N", help="This league, or the first of --seeds."
+    "--seed", type=Number(int, 0), metavar="N", help="This league, or the first of --seeds."
 )
 @click.option(
     "--jobs", type=ABOVE_0, metavar="N", help="At most so many processes; one a core unless given."
@@ -81,12 +83,11 @@ def command(
 
 def _trace(mode: str, seed: int, as_json: bool) -> None:
     league, violation = modes.attempt(MODES[mode](seed))
-    faults = [TraceLine(at - BEGAN, "", "", what) for at, what in league.observer.incidents]
-    messages = [_line(each) for each in league.observer.deliveries]
-    lines = sorted([*faults, *messages], key=lambda line: line.at)
+    faults = [_line(at, what) for at, what in league.observer.incidents]
+    messages = [_message(each) for each in league.observer.deliveries]
+    lines = sorted([*faults, *messages], key=itemgetter("at"))
     if as_json:
-        rows = [line._asdict() for line in lines]
-        trace = {"mode": mode, "seed": seed, "violation": violation, "lines": rows}
+        trace = {"mode": mode, "seed": seed, "violation": violation, "lines": lines}
         print_json({**trace, "trace": league.observer.trace})
     else:
         print(*map(_sentence, lines), sep="\n")
@@ -143,22 +144,17 @@ def _bar(total: int, mode: str) -> Iterator[Any]:
         yield lambda: bar.advance(task)
 
 
-class TraceLine(NamedTuple):
+def _line(at: float, what: str, source: str = "", target: str = "") -> dict[str, Any]:
     """A message that arrived, or a fault, which has no source."""
-
-    at: float  # virtual seconds
-    source: str
-    target: str
-    what: str
+    return {"at": at - BEGAN, "source": source, "target": target, "what": what}
 
 
-def _sentence(line: TraceLine) -> str:
-    """One line for a person."""
-    way = f"{line.source} -> {line.target}: " if line.source else "*** "
-    return f"{line.at:10.4f}  {way}{line.what}"
+def _sentence(line: dict[str, Any]) -> str:
+    way = f"{line['source']} -> {line['target']}: " if line["source"] else "*** "
+    return f"{line['at']:10.4f}  {way}{line['what']}"
 
 
-def _line(delivery: Delivery) -> TraceLine:
+def _message(delivery: Delivery) -> dict[str, Any]:
     name = WIRE_NAME[type(delivery.message)]
     content = _content(delivery.body)
     if delivery.is_answer:
@@ -168,7 +164,7 @@ def _line(delivery: Delivery) -> TraceLine:
     if isinstance(result, dict):
         facts.append(f"{result.get('status')} winner={result.get('winner_player_id')}")
     what = " ".join([name, *facts])
-    return TraceLine(delivery.at - BEGAN, delivery.source, host_of(delivery.url), what)
+    return _line(delivery.at, what, delivery.source, host_of(delivery.url))
 
 
 def _content(body: bytes) -> dict[str, Any]:
