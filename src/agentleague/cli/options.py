@@ -18,12 +18,6 @@ from agentleague.cli.output import DEBUG, QUIET
 if TYPE_CHECKING:
     from agentleague.games.game import Game
 
-METAVARS = {  # what an option of this name takes, unless it says so itself
-    "--dir": "DIR",
-    "--game": "GAME",
-    "--strategy": "NAME",
-}
-
 
 class Number(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes none.
     """A number within bounds; the error text names them."""
@@ -53,7 +47,6 @@ def prepare(command: click.Command) -> click.Command:
             prepare(each)
     command.help = _with_examples(command.help or "")
     for param in command.params:
-        _set_type(param)
         if param.type is click.STRING and param.name in COMPLETIONS:
             param.type = COMPLETIONS[param.name]
     known = {name for param in command.params for name in param.opts}
@@ -86,22 +79,12 @@ def _remember(context: click.Context, parameter: click.Parameter, is_given: bool
         context.meta[QUIET if parameter.name == "quiet" else DEBUG] = True
 
 
-def _set_type(param: click.Parameter) -> None:
-    """Name the value of an option; let a number name its bounds in its error."""
-    if isinstance(param, click.Option) and param.metavar is None:
-        param.metavar = next((METAVARS[name] for name in param.opts if name in METAVARS), None)
-    if isinstance(param.type, click.IntRange) and not getattr(param, "count", False):
-        param.type = Number(int, param.type.min or 0, param.type.max)
-    elif isinstance(param.type, click.FloatRange):
-        param.type = Number(float, param.type.min or 0, param.type.max)
-
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 referees_option = click.option(
     "--referees",
     default=2,
     show_default=True,
-    type=click.IntRange(1, 10),
+    type=Number(int, 1, 10),
     envvar="LEAGUE_REFEREES",
     help="How many referees, from 1 to 10.",
 )
@@ -111,6 +94,7 @@ def game_choice(command: Command) -> Command:
     """--game and --game-options."""
     game = click.option(
         "--game",
+        metavar="GAME",
         default="even_odd",
         show_default=True,
         envvar=("LEAGUE_GAME_TYPE", "LEAGUE_GAME"),
@@ -120,10 +104,12 @@ def game_choice(command: Command) -> Command:
     return game(click.option("--game-options", metavar="JSON", help=text)(command))
 
 
-def directory_option(text: str, **more: Any) -> Callable[[Command], Command]:
+def directory_option(
+    text: str, *, exists: bool = False, **more: Any
+) -> Callable[[Command], Command]:
     """--dir, for a directory that the command writes to."""
-    kind = click.Path(file_okay=False, path_type=Path, **more)
-    return click.option("--dir", "directory", type=kind, help=text)
+    kind = click.Path(exists=exists, file_okay=False, path_type=Path)
+    return click.option("--dir", "directory", metavar="DIR", type=kind, help=text, **more)
 
 
 def read_game_options(game: "Game", typed: str | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 from agentleague.bench import measure
 from agentleague.bench.league_run import Plan, measure_league
 from agentleague.cli import bench_text
-from agentleague.cli.options import directory_option, referees_option
+from agentleague.cli.options import Number, directory_option, referees_option
 from agentleague.cli.output import counted, print_json, print_rows, say
 from agentleague.cli.settings_options import settings_options
 from agentleague.roles.settings import ManagerSettings
@@ -21,7 +21,7 @@ from agentleague.runtime.local_league import raise_descriptor_limit
     "--players",
     default=100,
     show_default=True,
-    type=click.IntRange(2, 10_000),
+    type=Number(int, 2, 10_000),
     help="How many players, from 2 to 10,000.",
 )
 @referees_option
@@ -29,7 +29,7 @@ from agentleague.runtime.local_league import raise_descriptor_limit
     "--seconds",
     default=20,
     show_default=True,
-    type=click.FloatRange(min=0),
+    type=Number(float, 0),
     metavar="SECONDS",
     help="About how long to measure.",
 )

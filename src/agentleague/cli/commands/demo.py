@@ -17,6 +17,7 @@ from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import local_players
 from agentleague.cli.options import (
+    Number,
     directory_option,
     game_choice,
     read_game_options,
@@ -42,7 +43,7 @@ LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
 @game_choice
 @click.option(
     "--players",
-    type=click.IntRange(2, 500),
+    type=Number(int, 2, 500),
     envvar="LEAGUE_PLAYERS",
     help=f"How many players, from 2 to 500; by default those of --player, or {PLAYERS}.",
 )

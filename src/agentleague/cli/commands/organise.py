@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from agentleague.cli import options
 from agentleague.cli.directory import (
     dir_option,
     directory_argument,
@@ -26,10 +27,7 @@ from agentleague.runtime.state_files import ADMIN_NAME
 
 DEFAULT = "league"
 WHERE = "The manager's directory: its address and the organiser's key are there."
-folder = click.Path(file_okay=False, path_type=Path)
-directory_option = click.option(
-    "--dir", "directory", default=DEFAULT, show_default=True, type=folder, help=WHERE
-)
+directory_option = options.directory_option(WHERE, default=DEFAULT, show_default=True)
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 NEXT = {"start": "Watch it with: league status", "pause": "Continue with: league start"}
 # Where to see why a command was refused, if not among the agents.
@@ -227,7 +225,6 @@ def _is_over(directory: Path) -> bool:
 
 
 def _player_id(directory: Path, typed: str) -> str:
-    """The id of the player with this id or name."""
     player_id = asyncio.run(find_agent_id(JournalSource(directory), typed, kind="player"))
     if player_id is None:
         raise click.ClickException(

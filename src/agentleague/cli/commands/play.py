@@ -15,7 +15,7 @@ import click
 from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import IS_URL, local_players
-from agentleague.cli.options import directory_option, game_choice, read_game_options
+from agentleague.cli.options import Number, directory_option, game_choice, read_game_options
 from agentleague.dialects.table import in_words
 from agentleague.errors import LeagueError
 from agentleague.league.events import MatchDecided
@@ -56,7 +56,7 @@ OTHER_SECONDS = (1.0, 5.0)  # bounds of the time for anything but a move
     "--matches",
     default=1,
     show_default=True,
-    type=click.IntRange(1, MATCHES_MAX),
+    type=Number(int, 1, MATCHES_MAX),
     help=f"How many matches, from 1 to {MATCHES_MAX:,}, one after another; seats change each time.",
 )
 @click.option("--seed", help="Any text: the same seed gives the same draws and chances.")
@@ -65,7 +65,7 @@ OTHER_SECONDS = (1.0, 5.0)  # bounds of the time for anything but a move
     default=5,
     show_default=True,
     metavar="SECONDS",
-    type=click.FloatRange(0.1, 3600.0),
+    type=Number(float, 0.1, 3600),
     help="How long an agent may take for a move, from 0.1 to 3600; in a league it is 30.",
 )
 @click.option("--all", "all_matches", is_flag=True, help="Show a line for each match.")
@@ -303,7 +303,6 @@ def compared(name: str, score: Mapping[str, Any]) -> list[str]:
 
 
 def _row(facts: dict[str, Any]) -> dict[str, Any]:
-    """A match as a row."""
     result = facts["result"]
     names = {facts[f"player_{seat}_id"]: facts[f"player_{seat}_name"] for seat in "AB"}
     return {

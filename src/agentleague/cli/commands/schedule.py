@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from agentleague.cli.options import Number
 from agentleague.cli.output import ROWS_MAX, Column, counted, print_json, print_rows
 from agentleague.cli.reading import all_option, read, reading_options, see_all
 from agentleague.errors import LeagueError
@@ -29,9 +30,7 @@ Schedule = tuple[list[dict[str, Any]], dict[str, str], int]
 
 
 @click.command()
-@click.option(
-    "--round", "round_id", metavar="N", type=click.IntRange(min=1), help="This round alone."
-)
+@click.option("--round", "round_id", metavar="N", type=Number(int, 1), help="This round alone.")
 @all_option
 @reading_options
 def command(
