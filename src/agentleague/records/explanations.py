@@ -1,7 +1,4 @@
-"""Why a match ended as it did, by which rules of docs/protocol.md, and what would have helped.
-
-CAUSES has the wording for everything that can be wrong with an answer of a player.
-"""
+"""Why a match ended, by which rules of docs/protocol.md, and what would have helped the loser."""
 
 import re
 from collections.abc import Mapping
@@ -11,6 +8,7 @@ from msgspec import Struct
 
 from agentleague.dialects.complaints import CAME, read_note
 from agentleague.match.answer_checks import STRICT
+from agentleague.protocol.messages import GameResult
 from agentleague.protocol.printable import one_line
 
 
@@ -144,16 +142,10 @@ def explained(verdict: str, note: str) -> Cause | None:
     return Cause(": ".join(dict.fromkeys((known.came, heard))), known.rule, change)
 
 
-class Result(Struct):
-    """The fields of a result that explain it."""
+class Result(GameResult, frozen=True):
+    """A result as GET_MATCH has it: without choices that are too long."""
 
-    status: str
-    winner_player_id: str | None = None
-    drawn_number: int | None = None
-    number_parity: str | None = None
-    reason: str = ""
-    no_contest: bool = False
-    game_details: dict[str, Any] = {}
+    choices: Any = None
 
 
 class Ending(Struct, frozen=True):

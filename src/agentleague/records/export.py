@@ -59,7 +59,6 @@ def _clear_beside(out: Path) -> None:
 
 
 def _is_written(mark: Path) -> bool:
-    """Whether an export that runs holds this file."""
     try:
         with mark.open("r+b") as file:
             set_lock(file.fileno(), True)

@@ -1,7 +1,4 @@
-"""One match judged again: does its result follow from the seed, the moves and the game?
-
-A check yields problems as sentences; the first one counts.
-"""
+"""One match judged again: does its result follow from the seed, the moves and the game?"""
 
 from collections.abc import Iterator
 from typing import Any

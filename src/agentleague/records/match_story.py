@@ -1,8 +1,4 @@
-"""How one match went, line by line.
-
-The facts are those that GET_MATCH answers, from a directory or from a manager; a directory adds why
-the match was given out again, which only the journal knows.
-"""
+"""How one match went, line by line, by the facts of GET_MATCH and, of a journal, assignments."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -261,8 +257,7 @@ def _draw(facts: Facts) -> Iterator[str]:
 
 
 def _game_details(facts: Facts) -> Iterator[str]:
-    """What the game says of its end, a line each."""
-    details = facts.result.game_details if facts.result else {}
+    details = (facts.result and facts.result.game_details) or {}
     if details:
         yield "At the end, by the game:"
     for name, value in details.items():
@@ -312,7 +307,6 @@ def _ruling(ruling: OrganisersRuling) -> str:
 
 
 def _unknown(league: League, match_id: str) -> str:
-    """What to say of a match that is not there."""
     planned = league.planned_round(league.known_rounds)
     last = planned.matches[-1][0] if planned else "R1M1"
     near = get_close_matches(match_id.upper(), league.matches, n=1)

@@ -1,8 +1,4 @@
-"""The matches of one player, a sentence each, and what went wrong in them.
-
-A failure has what was asked, what came, how long it took, the rule of docs/protocol.md and what to
-change.
-"""
+"""The matches of one player, a sentence each, and what went wrong in them and how to change it."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
