@@ -179,7 +179,6 @@ def _example(context: click.Context, names: list[str]) -> str | None:
 
 
 def _system_error(error: OSError) -> str:
-    """What the operating system refused, and what to do about it."""
     what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     advice = ADVICE.get(error.errno or 0)
     return f"{what}; {advice}" if advice else what

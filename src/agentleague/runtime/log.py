@@ -166,14 +166,12 @@ class Watcher:
 
 
 def _by(stimulus: Stimulus) -> dict[str, Any]:
-    """Who asked what."""
     if not isinstance(stimulus, Asked):
         return {}
     return {"agent": stimulus.message.sender, "message": stimulus.message}
 
 
 def _of(call: Call | None, stimulus: Answered) -> dict[str, Any]:
-    """Whom we had called, with what, and how long it took."""
     known = {"agent": call.to.agent_id, "message": call.message} if call else {}
     return {"seconds": stimulus.seconds, **known}
 

@@ -221,7 +221,6 @@ def _way_to(address: str) -> str:
 
 
 def _names() -> tuple[str, ...]:
-    """What this machine is called in its network."""
     name = socket.gethostname().split(".")[0].lower()
     return (socket.gethostname().lower(), name, f"{name}.local") if name else ()
 

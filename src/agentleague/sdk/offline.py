@@ -133,7 +133,6 @@ class OfflineLeague:
     def _play_game(
         self, case: MatchSetup, progress: GameProgress, round_id: int, rows: dict[str, Standing]
     ) -> messages.GameResult:
-        """Ask for moves, turn by turn, until there is a result."""
         while True:
             made, forfeits = {}, []
             for seat in progress.to_move():

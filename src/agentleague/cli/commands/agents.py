@@ -61,7 +61,6 @@ def command(
 
 
 def _marks(row: dict[str, Any]) -> str:
-    """What there is to say of an agent, beside its state."""
     marks = {
         ", not reachable": row.get("reachable") is False,
         ", taken out": row.get("displaced"),

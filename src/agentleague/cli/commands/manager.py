@@ -159,7 +159,6 @@ def _resume(directory: Path, game: str) -> str:
 
 
 def _in_words(error: CannotListen | Damaged, settings: ManagerSettings, directory: Path) -> str:
-    """Why the manager does not run, and what to do about it."""
     if isinstance(error, Lost):  # It says so itself.
         return str(error)
     if isinstance(error, Damaged):
@@ -215,7 +214,6 @@ def _check_codes(given: Given, asked: ManagerSettings, directory: Path) -> None:
 
 
 def _game(given: Given, asked: ManagerSettings) -> Game:
-    """The game, if it is installed and takes these options."""
     name, typed = "game_type", asked.game_type
     try:  # What a journal names is never a file.
         game = find_game(as_typed(typed) if name in given.values else typed)
@@ -244,7 +242,6 @@ def _this_command() -> str:
 
 
 def _print_end(league: League, directory: Path, game: str, more: str = "") -> None:
-    """Print the final table, and what to do with a league that is over."""
     _print_table(league, "final table", directory)
     shown = shlex.quote(str(directory))
     say(
@@ -267,7 +264,6 @@ def _print_table(league: League, state: str, directory: Path) -> None:
 
 
 def _state(league: League, settings: ManagerSettings, directory: Path) -> str:
-    """What the manager waits for, or where it resumes the league."""
     if league.phase is Phase.COMPLETED:
         return f"This league is over.{HERE}"
     waiting = _waiting_for(league, settings, directory)

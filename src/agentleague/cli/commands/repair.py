@@ -103,7 +103,6 @@ def _sentence(row: Row) -> str:
 
 
 def _next(made: Repaired, to: Path) -> Iterator[str]:
-    """What to type next."""
     shown = shlex.quote(str(to))
     yield f"Check it with: league verify {shown}"
     missing = [name for name in SECRETS if not (to / name).exists()]
