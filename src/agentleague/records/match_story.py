@@ -43,12 +43,6 @@ class Draw(Struct):
     moves: list[tuple[int, str, Any]] | None = None
 
 
-class Dispute(Struct):
-    """A referee contradicts a result, or itself."""
-
-    words: str
-
-
 class OrganisersRuling(Struct):
     """The organiser's ruling on a match."""
 
@@ -71,7 +65,7 @@ class Facts(Struct):
     referee_name: str = ""
     referees: list[str] = []
     closed: bool = False
-    disputes: list[Dispute] = []
+    disputes: list[dict[str, str]] = []
     disputed: bool = False
     ruling: OrganisersRuling | None = None
     locks: int = 0
@@ -183,7 +177,7 @@ def _doubts(facts: Facts) -> Iterator[str]:
         referee_id = one_line(facts.referee_id)
         yield f"Unconfirmed: it is the word of {referee_id} alone, for which nobody vouches."
     for dispute in facts.disputes:
-        yield f"Disputed: {one_line(dispute.words)}."
+        yield f"Disputed: {one_line(dispute.get('words', ''))}."
     if (facts.disputed or facts.unconfirmed) and facts.result:
         command = f"league rule {quote(facts.match_id)}"
         yield f"The result stands until the organiser rules: {command} ..."

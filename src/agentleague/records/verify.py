@@ -78,7 +78,7 @@ def verify(
     `load_game` takes what the journal says: it may look among what is installed, and run nothing
     else. Without a game (None) all but the results is checked.
     """
-    inspector, last = Inspector(load_game, format), None
+    inspector, last = Inspector(load_game, League(format=format)), None
     for row in rows:
         problem = inspector.take(row)
         if problem:
@@ -106,14 +106,10 @@ def missing_receipt(rows: Sequence[Row], receipts: Iterable[tuple[int, str]]) ->
 class Inspector:
     """Takes in the rows of one league in their order."""
 
-    def __init__(
-        self,
-        load_game: Callable[[str], Game | None],
-        format: Format = ROUND_ROBIN,  # noqa: A002
-    ) -> None:
+    def __init__(self, load_game: Callable[[str], Game | None], league: League) -> None:
         self.match_id: str | None = None  # of the last row, if it is about a match
         self._load_game = load_game
-        self._league = League(format=format)  # as the rows so far have it
+        self._league = league  # as the rows so far have it
         self._recount = Recount()
         self._found = Findings()
 

@@ -176,11 +176,8 @@ class OfflineLeague:
         self, case: MatchSetup, progress: GameProgress, where: tuple[int, int], row: Standing
     ) -> messages.ChooseParityCall | messages.GameMoveCall:
         seat, round_id = where
-        context = messages.MoveContext(
-            case.players[1 - seat],
-            round_id,
-            messages.PlayerRecord(row.wins, row.losses, row.draws, row.points),
-        )
+        record = messages.PlayerRecord(row.wins, row.losses, row.draws, row.points)
+        context = messages.MoveContext(case.players[1 - seat], round_id, record)
         fields: dict[str, Any] = {
             "league_id": case.league_id,
             "match_id": case.match_id,
