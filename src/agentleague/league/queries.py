@@ -57,10 +57,7 @@ def respond(
     asker: str | None,
     reachable: Mapping[str, bool] = MappingProxyType({}),
 ) -> LeagueQueryResponse:
-    """The whole answer; one that there is no answer to says why.
-
-    `reachable` says of agents whether somebody listens at their end points.
-    """
+    """The whole answer, or why there is none; `reachable` says who listens at its end point."""
     name, referee = spelled(query.query_type), league.roster.referees.get(asker or "")
     if asker is None and name in NEEDS_TOKEN:
         raise TokenMissing(f"{name} needs your auth_token")

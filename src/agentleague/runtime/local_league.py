@@ -117,13 +117,9 @@ async def play(  # noqa: PLR0913 - what a league is played with.
     local_players: Sequence[LocalPlayer] = (),
     is_trial: bool = False,
 ) -> Played:
-    """Play a new league to its end. `settings` say how many players and referees.
+    """Play a new league to its end: `local_players` first, in their order, then built-in ones.
 
     A trial of several rounds ends after the first, and its players do not hear of an end.
-
-    The game may also be a file; the league goes by the game's own name. `local_players` register
-    first, in their order; built-in players fill up. Agents get processes of their own if there are
-    many.
     """
     assert settings.players
     remote = settings.players > ONE_PROCESS_MAX
