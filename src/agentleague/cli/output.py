@@ -25,22 +25,16 @@ DUMB_TERMINALS = ("dumb", "unknown")  # They print escape codes as text.
 
 def say(sentence: str) -> None:
     """Print a sentence on stderr, unless --quiet was given."""
-    if not is_quiet():
+    if not is_given(QUIET):
         with suppress(OSError):  # Where both go to one file, the result comes before this.
             sys.stdout.flush()
         print(printable(sentence), file=sys.stderr, flush=True)
 
 
-def is_quiet() -> bool:
-    """Whether --quiet was given."""
+def is_given(flag: str) -> bool:
+    """Whether --quiet (QUIET) or --debug (DEBUG) was given."""
     context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(QUIET))
-
-
-def is_debugging() -> bool:
-    """Whether --debug was given."""
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(DEBUG))
+    return context is not None and bool(context.meta.get(flag))
 
 
 def is_plain(stream: Any) -> bool:
@@ -200,7 +194,7 @@ class Progress:
             self._live.stop()
 
     def __call__(self, league: "League", awaited: Sequence[str] = ()) -> None:
-        if not league.has_started or is_quiet():
+        if not league.has_started or is_given(QUIET):
             return
         if not is_plain(sys.stderr):
             self._show_bar(league, league.total_rounds, awaited)

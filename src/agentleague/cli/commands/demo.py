@@ -1,14 +1,13 @@
 """`league demo`: a whole league on this machine."""
 
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shutil import which
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import click
@@ -96,7 +95,7 @@ def command(
     found = find_game(typed)
     given = given_settings(ManagerSettings, None, options)
     rules = {row.name for row in describe(ManagerSettings) if row.heading not in NOT_HERE}
-    named = local_players(brought, typed, seed, in_full=output.is_debugging())
+    named = local_players(brought, typed, seed, in_full=output.is_given(output.DEBUG))
     settings = replace(
         ManagerSettings(**{name: given.values[name] for name in rules & given.values.keys()}),
         league_id=new_league_id(found.name, seed),
@@ -106,7 +105,7 @@ def command(
         seeded=seed is not None,
     )
     check_table(given, settings)
-    kept = directory or (Path(tempfile.mkdtemp(prefix="league-")) if keep else None)
+    kept = directory or (Path(mkdtemp(prefix="league-")) if keep else None)
     temporary = nullcontext(str(kept)) if kept else TemporaryDirectory(prefix="league-")
     try:
         with temporary as folder, output.Progress() as progress:

@@ -108,7 +108,7 @@ def command(
     found = find_game(typed)
     options = read_game_options(found, game_options)
     settings = _settings(found.name, options, matches, move_seconds, seed)
-    named = local_players((a, b), typed, seed, in_full=verbose or output.is_debugging())
+    named = local_players((a, b), typed, seed, in_full=verbose or output.is_given(output.DEBUG))
     temporary = nullcontext(str(directory)) if directory else TemporaryDirectory(prefix="league-")
     with temporary as folder:
         home = Home(Path(folder), seed, survives=directory is not None)

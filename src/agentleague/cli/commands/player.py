@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import is_debugging, say, verbose_option
+from agentleague.cli.output import DEBUG, is_given, say, verbose_option
 from agentleague.cli.player_files import load_player
 from agentleague.cli.serving import serve_agent
 from agentleague.cli.settings_options import (
@@ -65,7 +65,7 @@ def command(
     asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
     player = load_player(file, plugins.game_names) if file else None
     if player:
-        player.author_errors.in_full = bool(verbose) or is_debugging()
+        player.author_errors.in_full = bool(verbose) or is_given(DEBUG)
     own_name = player.name if player else f"Player {strategy or 'random'}"
     own_games = player.games if player else plugins.game_names()
     more_games = (find_game(each).name if isinstance(each, Path) else each for each in typed)

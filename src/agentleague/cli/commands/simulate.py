@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from agentleague.cli.options import Number
-from agentleague.cli.output import counted, is_plain, is_quiet, print_json
+from agentleague.cli.output import QUIET, counted, is_given, is_plain, print_json
 from agentleague.protocol.messages import WIRE_NAME
 from agentleague.simulation import modes
 from agentleague.simulation.league import BEGAN
@@ -132,7 +132,7 @@ def _print(summary: dict[str, Any]) -> None:
 @contextmanager
 def _bar(total: int, mode: str) -> Iterator[Any]:
     """A progress bar on a terminal; elsewhere nothing."""
-    if is_plain(sys.stderr) or is_quiet():
+    if is_plain(sys.stderr) or is_given(QUIET):
         yield lambda: None
         return
     from rich.console import Console
