@@ -136,10 +136,8 @@ def _commands_like(option: str, context: click.Context) -> list[str]:
 def _wrong_value(name: str, message: str, context: click.Context) -> str:
     if "requires" not in message:
         return f"{name} takes no value"
-    for param in context.command.params:
-        if name in param.opts:
-            return f"{name} needs a value: {name} {param.make_metavar(context)}"
-    return f"{name} needs a value"
+    param = next(param for param in context.command.params if name in param.opts)
+    return f"{name} needs a value: {name} {param.make_metavar(context)}"
 
 
 def _shown(param: click.Parameter, context: click.Context) -> str:

@@ -148,10 +148,9 @@ class AddedPlayer:
         try:
             await check_listens(Guard("local"), self._url)
         except NoConnection as error:
-            is_gone = "nobody listens" in str(error)
-            advice = (
-                "start the agent first, in a terminal of its own" if is_gone else "check the URL"
-            )
+            advice = "check the URL"
+            if "nobody listens" in str(error):
+                advice = "start the agent first, in a terminal of its own"
             raise NoConnection(f"{self._name}: {error}; {advice}") from None
         params, key = {"name": self._name, "url": self._url}, self._key
         try:

@@ -66,7 +66,7 @@ all_option = click.option(
 
 def see_all(command: str, directory: Path | None) -> str:
     """The command that cuts nothing."""
-    return f"league {command} {f'{dir_option(directory)} ' if directory else ''}--all"
+    return f"league {command}{source_option(directory)} --all"
 
 
 def read(directory: Path | None, manager_url: str | None, work: Work[T]) -> T:
@@ -81,7 +81,7 @@ def read(directory: Path | None, manager_url: str | None, work: Work[T]) -> T:
     return run(with_manager(url, work))
 
 
-def source_option(directory: Path | None, manager_url: str | None) -> str:
+def source_option(directory: Path | None, manager_url: str | None = None) -> str:
     """The option that named the league, with a space before it, for a command to type next."""
     if directory is not None:
         return f" {dir_option(directory)}"

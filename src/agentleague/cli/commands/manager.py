@@ -96,9 +96,8 @@ def command(
 
     async def serve() -> tuple[League, bool]:
         stopped = stop_signal()
-        home = Home(directory, seed, logs=True, given=kept, accepts_loss=accepts_loss)
-        if settings.files:
-            home = home._replace(files=partial(keep_files, settings.shared_dir))
+        files = partial(keep_files, settings.shared_dir) if settings.files else None
+        home = Home(directory, seed, logs=True, given=kept, accepts_loss=accepts_loss, files=files)
         running = await open_manager(settings, home, where, lambda name: played)
         role = running.host.role
         assert isinstance(role, Manager)

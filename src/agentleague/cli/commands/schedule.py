@@ -26,7 +26,6 @@ MARKS = {  # what is special about a match
     "unconfirmed": "unconfirmed",
     "disputed": "disputed",
 }
-Schedule = tuple[list[dict[str, Any]], dict[str, str], int]
 
 
 @click.command()
@@ -47,7 +46,7 @@ def command(
     league schedule --dir ./league --json
     """
 
-    async def ask(source: Source) -> Schedule:
+    async def ask(source: Source) -> tuple[list[dict[str, Any]], dict[str, str], int]:
         status = await source.ask("GET_STATUS")
         total = status.get("total_rounds")
         if round_id and isinstance(total, int) and 0 < total < round_id:
