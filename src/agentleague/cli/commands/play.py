@@ -45,7 +45,7 @@ RETRIES = 1  # A third silence would show nothing new.
 RETRY_SECONDS = 0.2
 SILENCE = "timeout"  # in the cause of a loss that more time might have prevented
 TRIAL_SECONDS = 5.0  # for a move of an agent that is tried once
-OTHER_SECONDS = (1.0, 5.0)  # bounds of the time for anything but a move
+OTHER_MIN, OTHER_MAX = 1.0, 5.0  # bounds of the time for anything but a move
 
 
 @click.command()
@@ -136,8 +136,7 @@ def command(
 def _settings(
     game: str, options: dict[str, Any], matches: int, move_seconds: float, seed: str | None
 ) -> ManagerSettings:
-    least, most = OTHER_SECONDS
-    other_seconds = max(least, min(move_seconds, most))
+    other_seconds = max(OTHER_MIN, min(move_seconds, OTHER_MAX))
     return ManagerSettings(
         league_id=new_league_id(game, seed),
         game_options=options,

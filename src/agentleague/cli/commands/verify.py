@@ -160,8 +160,7 @@ def in_words(findings: Findings) -> list[str]:
         if found:
             shown = str(found) if isinstance(found, int) else listed(found, MATCHES_SHOWN)
             lines.append(f"{words}: {shown}.")
-    for row, words in findings.losses.items():
-        lines.append(one_line(f"ROWS WERE LOST before row {row}: {words}.", 2000))
+    lines += [f"ROWS WERE LOST before row {row}: {why}." for row, why in findings.losses.items()]
     if findings.seeded:
         lines.append("A seed was given at the start: anybody who knew it could predict the draws.")
     lines.append(f"The last row is {findings.head}; it serves as a receipt of all before it.")
