@@ -74,6 +74,11 @@ def told(answer):
         (nested("[" * 15), "depth"),  # 17 levels in all
         (nested("{" * 15), "depth"),
         (nested("[{" * 7 + "["), "depth"),  # brackets of both kinds in turn
+        (
+            raw(extra='["]}",' * 15 + "1" + "]" * 15),
+            "depth",
+        ),  # between texts that hold closing brackets
+        (raw(extra=r'["\"]}",' * 15 + "1" + "]" * 15), "depth"),  # behind escaped quotes
         (nested("[" * 4000), "depth"),  # would end a recursive parser
         (b"[" * 17 + b"]" * 17, "depth"),  # deep, and no request at all
         (b'{"jsonrpc":"2.0","jsonrpc":"2.0"}', "duplicate_key"),  # at the top
@@ -97,6 +102,7 @@ def test_text_that_parsers_read_differently_is_no_json(body, kind):
         nested("{" * 14),
         nested("[{" * 7),
         registration(extra=[[[]]] * 20),  # many brackets, not deep
+        raw(extra='["[{",' * 14 + "1" + "]" * 14),  # sixteen, between texts that hold brackets
         registration(sender="[" * 30),  # brackets inside a text
         registration(sender='"[{' * 10),  # and behind escaped quotes
         registration(sender="\\" * 3, extra=[["]"]] * 9),  # a text that ends in backslashes

@@ -11,10 +11,10 @@ from agentleague.errors import UnreadableJson
 DEPTH_MAX = 16
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_INNERMOST = re.compile(rb"\[\]|\{\}")
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_NOR_QUOTES = _NOT_BRACKETS.replace(b'"', b"")
 
 
 def check(body: bytes, *, thorough: bool = True) -> None:
@@ -64,9 +64,13 @@ def check_depth(body: bytes) -> None:
     """
     if body.count(b"{") + body.count(b"[") <= DEPTH_MAX:
         return
+    if b"\\" not in body and body.count(b'"') % 2 == 0:  # Every quote begins or ends a string.
+        body = body.translate(None, _NOR_QUOTES).replace(b'""', b"")
     brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
     for _ in range(DEPTH_MAX):
-        brackets = _INNERMOST.sub(b"", brackets)
+        if not brackets:
+            return
+        brackets = brackets.replace(b"[]", b" ").replace(b"{}", b" ").replace(b" ", b"")
     if b"[" in brackets or b"{" in brackets:
         raise _refused("depth", f"is nested deeper than {DEPTH_MAX} levels")
 
