@@ -10,7 +10,7 @@ one of the last two ways takes no more calls and ends with its last one.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
 from agentleague.protocol.tokens import proof_line
@@ -21,6 +21,7 @@ from agentleague.transport.http_connection import Call, ClientLimits, Connection
 __all__ = ["Call", "ClientLimits", "HttpAnswer", "HttpClient", "request_of"]
 
 Done = Callable[[HttpAnswer], None]
+_Shared = tuple[Deadlines, WriteBatching]  # by all origins of a client
 
 
 def request_of(body: bytes, proof_keys: tuple[bytes, ...] = ()) -> bytes:
@@ -43,21 +44,14 @@ class Post(Call):
         self.done(HttpAnswer(status, body, retry_after, error, seconds))
 
 
-class _Loop(NamedTuple):
-    """The event loop, and what all origins share of it."""
-
-    loop: asyncio.AbstractEventLoop
-    deadlines: Deadlines
-    batching: WriteBatching
-
-
 class Origin:
     """The connections to one scheme, host and port, and the calls that wait for one."""
 
     def __init__(
-        self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer, loop: "_Loop"
+        self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer, shared: _Shared
     ) -> None:
-        self.loop, self.deadlines, self.batching = loop
+        self.deadlines, self.batching = shared
+        self.loop = self.deadlines.loop
         self.waiting: deque[Call] = deque()
         self.connections: list[Connection] = []
         self.idle: list[Connection] = []  # The longest idle first.
@@ -119,7 +113,7 @@ class HttpClient:
         self._limits, self._dialer = limits or ClientLimits(), Dialer(guard, resolve)
         self._targets: dict[str, tuple[bytes, Origin]] = {}  # By URL: the head of a request.
         self._origins: dict[tuple[str, str, int], Origin] = {}
-        self._loop: _Loop | None = None
+        self._shared: _Shared | None = None
         self._stopped = False
 
     def post(
@@ -161,12 +155,12 @@ class HttpClient:
         if len(self._targets) >= self._limits.targets:
             self._targets.clear()
             self._origins = {key: each for key, each in self._origins.items() if each.connections}
-        if self._loop is None:
+        if self._shared is None:
             loop = asyncio.get_running_loop()
-            self._loop = _Loop(loop, Deadlines(loop), WriteBatching(loop))
+            self._shared = Deadlines(loop), WriteBatching(loop)
         origin = self._origins.get(endpoint[:3])
         if origin is None:
-            origin = Origin(endpoint, self._limits, self._dialer, self._loop)
+            origin = Origin(endpoint, self._limits, self._dialer, self._shared)
             self._origins[endpoint[:3]] = origin
         return self._targets.setdefault(url, (endpoint.post_head, origin))
 

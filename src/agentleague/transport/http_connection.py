@@ -190,7 +190,7 @@ class Connection(asyncio.Protocol):
         if not self.calls:
             self.drop()
             return
-        if not self._begun and data.startswith(_PLAIN):
+        if not self._begun:
             data = self._take_plain(data)
             if not data:
                 self._settle()
