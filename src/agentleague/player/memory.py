@@ -72,8 +72,8 @@ class History(Sequence[Match]):
             # Who looked at the block before will look at this one.
             is_read = bool(blocks) and not isinstance(blocks[-1][0], bytes)
             blocks.append(block if is_read else [zlib.compress(msgspec.json.encode(block))])
-        if self._too_old >= size:
-            del blocks[0]
+            if self._too_old >= size:
+                del blocks[0]
 
     def forget(self, match_id: str) -> None:
         """A match is played again."""
@@ -192,12 +192,12 @@ class Memory:
             if (match["league_id"], match["player_id"]) == own:
                 self._remember(match, _known(match))
 
-    def over(self, message: GameOver, player_id: str) -> bool:
-        """Remember a match that is over; False if it was remembered already.
+    def over(self, message: GameOver, player_id: str) -> tuple[bool, bool]:
+        """Remember a match that is over: whether it is new, and whether it ended otherwise before.
 
-        One that was drawn anew takes the place of the first.
+        One that was drawn anew is new, and takes the place of the first.
         """
-        result = message.game_result
+        result, former = message.game_result, self._ended.get((message.league_id, message.match_id))
         others = [each for each in result.choices if each != player_id]
         opponent_id = others[0] if others else None
         match = {
@@ -214,16 +214,9 @@ class Memory:
         generation = generation_of(message)
         if generation:
             match["draw_generation"] = generation
-        end = (result.winner_player_id, result.drawn_number)
-        return self._remember(match, _Known(generation, end))
-
-    def contradicts(self, message: GameOver) -> bool:
-        """Whether the match ended otherwise, or was drawn otherwise, as it is remembered."""
-        known, result = self._ended.get((message.league_id, message.match_id)), message.game_result
-        if known is None or known.end is None:
-            return False
-        end = (result.winner_player_id, result.drawn_number)
-        return (generation_of(message), end) != (known.generation, known.end)
+        known = _Known(generation, (result.winner_player_id, result.drawn_number))
+        is_another = former is not None and former.end is not None and former != known
+        return self._remember(match, known), is_another
 
     def records(self) -> list[Mapping[str, Any]]:
         """The matches of this league for the next run, with the names that are known by now."""

@@ -207,8 +207,8 @@ class Player(agent.Agent):
         if self._draw_check.is_lost(message):
             return ack
         is_sealed = match_id not in self._foreign_referees.trusted
-        is_another = self.memory.contradicts(message)
-        if self.memory.over(message, me):
+        is_new, is_another = self.memory.over(message, me)
+        if is_new:
             again = "again, since its first result was lost: " if is_another else ""
             self.news.append(_result_in_words(message, me, again))
             if self.hook_calls is not None:

@@ -81,9 +81,8 @@ def read_rows(rows: Raw | list[StandingRow]) -> list[StandingRow]:
         return []
 
 
-_OPENING = b'{"jsonrpc":"2.0","method":"'
+_OPENING, _OPENING_MAX = '{"jsonrpc":"2.0","method":"%s"', 128
 _THEN = b',"params":{"message_type"'  # Nested one level down is another form.
-_METHOD_AT, _METHOD_MAX = len(_OPENING), 64
 _JSONRPC, _UNREAD, _NOTHING = Form.JSONRPC, b"{}", ()
 _WITH_MATCHES = (RoundAnnouncement, StartMatch)
 
@@ -98,7 +97,7 @@ _Method = tuple[str, "msgspec.json.Decoder[_Request]", Lacks | None]
 
 
 class OwnForm(dict[bytes, _Method | None]):
-    """Reads in one pass what is sent in our own form and needs no respelling; by method.
+    """Reads in one pass what is sent in our own form and needs no respelling; by how it begins.
 
     If thorough, only exactly as we write it; if not, only a part of a long message is read.
     """
@@ -107,25 +106,24 @@ class OwnForm(dict[bytes, _Method | None]):
         self._thorough, self._partial = thorough, {} if thorough else PARTIAL_MESSAGES
         # Only in a text that we would write, whatever is not filled in here was written there.
         read = taken if thorough else taken - codec.EXPECTED.keys()
-        self._names = {str(MESSAGES[name].method).encode(): name for name in read}
+        self._names = {(_OPENING % MESSAGES[name].method).encode(): name for name in read}
 
-    def __missing__(self, method: bytes) -> _Method | None:
-        name = self._names.get(method)
+    def __missing__(self, opening: bytes) -> _Method | None:
+        name = self._names.get(opening)
         if name is None:
             return None
         cls = self._partial.get(name, MESSAGES[name].cls)
         fields = [("params", cls), ("id", RequestId | UnsetType, UNSET)]
         request = msgspec.defstruct("Request", fields, gc=False)  # type: ignore[arg-type]
-        found = self[method] = (method.decode(), msgspec.json.Decoder(request), lacks_of(cls))
+        method = str(MESSAGES[name].method)
+        found = self[opening] = (method, msgspec.json.Decoder(request), lacks_of(cls))
         return found
 
     def read(self, body: bytes) -> tuple[Envelope, Message, None, tuple[str, ...]] | None:
         """The parts of `codec.Incoming`, as the codec would read them; None: it has to."""
-        if not body.startswith(_OPENING):
-            return None
-        end = body.find(b'"', _METHOD_AT, _METHOD_AT + _METHOD_MAX)
-        method = self[body[_METHOD_AT:end]]
-        if method is None or not body.startswith(_THEN, end + 1):
+        end = body.find(_THEN, 0, _OPENING_MAX)
+        method = self[body[:end]] if end > 0 else None
+        if method is None:
             return None
         name, decoder, lacks = method
         try:

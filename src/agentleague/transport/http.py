@@ -239,17 +239,16 @@ class HttpTransport:
         return client.post(url, body, until, answered)
 
     def _on_request(self, request: HttpRequest, respond: Response) -> None:
-        envelope, message, error, missing = self._own_form.read(request.body) or self._read_request(
-            request.body, self._taken, thorough=self._decides, path=request.path
+        body, source, proxies = request.body, request.source, self._policy.proxies
+        envelope, message, error, missing = self._own_form.read(body) or self._read_request(
+            body, self._taken, thorough=self._decides, path=request.path
         )
         reply = _Reply(self, envelope, respond, request.path)
-        source, proxies = request.source, self._policy.proxies
         if request.is_forwarded or proxies.own_name:
             source = proxies.source_of(source, request.head)
         token = (message.auth_token or None) if message else None
-        form, request_id = envelope.form, envelope.id
-        method, nested = envelope.method, envelope.nested_in
-        body, has_text, has_none = request.body, type(request_id) is str, request_id is UNSET
+        form, method, nested = envelope.form, envelope.method, envelope.nested_in
+        has_text, has_none = type(envelope.id) is str, envelope.id is UNSET
         peer, account = source or request.source, ""
         if self._is_limited:
             body, account = b"", self._account(peer, token, message)
@@ -341,7 +340,7 @@ class _Reply(Struct):
             self.respond(status if body else 202, body, _headers(answer))
         else:
             body = self.transport.write_answer(self.envelope, answer)
-            is_refused = getattr(answer, "status", "") == "REJECTED" and self._is_told_by_status
+            is_refused = self._is_told_by_status and getattr(answer, "status", "") == "REJECTED"
             self.respond((403 if is_refused else 200) if body else 202, body)
 
     def refuse(self, source: str, error: LeagueError) -> None:
