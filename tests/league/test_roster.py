@@ -135,7 +135,7 @@ def test_any_other_token_is_nobodys():
         "tok_P01_",
         "P01",
         "\ud800",
-        match_token(channel_key(token("P01")), "player>ref", "R1M1", "P01", 1),
+        match_token(channel_key(token("P01")), "player>ref", "league_1", "R1M1", "P01", 1),
     ]:
         assert Decisions(2).league.roster.owner(shown_token) is None
 

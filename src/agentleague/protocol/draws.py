@@ -5,13 +5,14 @@ from the moves that were locked, so it cannot be picked, drawn again or predicte
 moves always give the same number.
 """
 
-import hmac
 import json
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
 import msgspec
+
+from agentleague.protocol.tokens import hmac_blocks
 
 CHAMPION = "champion"  # in place of a match: the draw among those who share rank 1
 Moves = Sequence[tuple[int, str, Any]]
@@ -54,5 +55,6 @@ def number(  # noqa: PLR0913 - six names that only make sense together.
 
 
 def _hmac(key: bytes, text: str) -> bytes:
-    # `hmac.digest` would let other threads run meanwhile, and then wait for its turn again.
-    return hmac.new(key, text.encode(), "sha256").digest()
+    # `hmac.new` takes half as long again, `hmac.digest` lets other threads run meanwhile.
+    inner, outer = hmac_blocks(key)
+    return sha256(outer + sha256(inner + text.encode()).digest()).digest()

@@ -56,7 +56,9 @@ def channel_key(token: str) -> bytes:
 
 def match_token(key: bytes, direction: str, *names: str | int) -> str:
     """The token of one direction (`ref>player`, `player>ref`), league, match, player, epoch."""
-    return (MATCH_TOKEN if names[-1] else GUEST_TOKEN) + _sign(key, direction, *names)
+    league_id, match_id, player_id, epoch = names
+    text = f"{direction}|{league_id}|{match_id}|{player_id}|{epoch}"
+    return (MATCH_TOKEN if epoch else GUEST_TOKEN) + _mac(key, text.encode())
 
 
 def proof_key(token: str, league_id: str, agent_id: str) -> bytes:
@@ -106,8 +108,14 @@ def _mac(key: bytes, text: bytes) -> str:
 @lru_cache(maxsize=4096)
 def _keyed(key: bytes) -> tuple[Callable[[], "_Hash"], Callable[[], "_Hash"]]:
     """Copies of both hashes after the block of the key, which is the same for every text."""
+    inner, outer = hmac_blocks(key)
+    return sha256(inner).copy, sha256(outer).copy
+
+
+def hmac_blocks(key: bytes) -> tuple[bytes, bytes]:
+    """What HMAC-SHA256 puts before the text, and before the hash of both."""
     block = (sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
-    return sha256(block.translate(_INNER)).copy, sha256(block.translate(_OUTER)).copy
+    return block.translate(_INNER), block.translate(_OUTER)
 
 
 def _bytes(text: str) -> bytes:
