@@ -12,7 +12,7 @@ from queue import SimpleQueue
 import agentleague.errors
 from agentleague.errors import StorageError
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Head, Row
+from agentleague.roles.ports import Row
 from agentleague.storage.directory import FILE_NAME, open_reader
 from agentleague.storage.sqlite import JournalLimits, SqliteJournal
 from agentleague.storage.wal import WAL_NAME, read_log
@@ -71,7 +71,7 @@ def open_journal(directory: Path) -> SqliteJournal:
 
 def append(journal: SqliteJournal, after: int, count: int = 1, size: int = 300) -> int:
     """Write so many rows; the number of the last one."""
-    answers: SimpleQueue[Sequence[Head] | StorageError] = SimpleQueue()
+    answers: SimpleQueue[Sequence[Row] | StorageError] = SimpleQueue()
     journal.append("cup", after, [Noted(text="x" * size)] * count, answers.put)
     answer = answers.get(timeout=20)
     assert not isinstance(answer, StorageError), answer

@@ -13,7 +13,7 @@ import pytest
 
 from agentleague.errors import Lost, StorageError
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Head
+from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
 from agentleague.storage.directory import HEAD_NAME, open_reader
 from agentleague.storage.head import BLOCK, HeadFile, read_heads
@@ -30,8 +30,8 @@ def open_journal(directory: Path) -> SqliteJournal:
     return SqliteJournal(directory, lambda: 0.0, lambda run: run(), limits=QUICK)
 
 
-def append(journal: SqliteJournal, after: int, count: int = 1) -> Sequence[Head]:
-    answers: SimpleQueue[Sequence[Head] | StorageError] = SimpleQueue()
+def append(journal: SqliteJournal, after: int, count: int = 1) -> Sequence[Row]:
+    answers: SimpleQueue[Sequence[Row] | StorageError] = SimpleQueue()
     journal.append("cup", after, [Noted(text="x")] * count, answers.put)
     answer = answers.get(timeout=20)
     assert not isinstance(answer, StorageError), answer
@@ -42,7 +42,8 @@ def written(directory: Path, rows: int) -> Head:
     """A journal of so many rows whose manager has stopped; its head."""
     with closing(open_journal(directory)) as journal:
         seq = journal.claim("cup").seq
-        return append(journal, seq, rows)[-1]
+        last = append(journal, seq, rows)[-1]
+        return Head(last.seq, last.hash)
 
 
 def cut(directory: Path, seq: int) -> None:

@@ -43,7 +43,7 @@ from agentleague.storage.memory import MemoryJournal
 from agentleague.storage.sqlite import JournalLimits, SqliteJournal
 from examples import examples
 
-Result = Sequence[Head] | StorageError
+Result = Sequence[Row] | StorageError
 
 LEAGUES = ("cup", "shield")
 ROOM = 1_000_000  # pages, more than anything here needs
@@ -93,10 +93,6 @@ def first_hash(league_id: str) -> bytes:
     return sha256(f"agentleague-journal-v1|{league_id}".encode()).digest()
 
 
-def heads_of(rows: Sequence[Row]) -> list[Head]:
-    return [Head(row.seq, row.hash) for row in rows]
-
-
 class AnyJournal(RuleBasedStateMachine):
     """What holds for every journal; a subclass says how it is opened and closed."""
 
@@ -130,7 +126,8 @@ class AnyJournal(RuleBasedStateMachine):
         return [batch for batch in self.waiting if batch.league_id == league_id]
 
     def head(self, league_id: str) -> Head:
-        return [Head(0, first_hash(league_id)), *heads_of(self.rows(league_id))][-1]
+        rows = self.rows(league_id)
+        return Head(rows[-1].seq, rows[-1].hash) if rows else Head(0, first_hash(league_id))
 
     def promise(self, league_id: str, events: Sequence[Event]) -> Batch:
         """The batch that these events must become."""
@@ -147,7 +144,7 @@ class AnyJournal(RuleBasedStateMachine):
         """Take in what was answered: once each, and exactly what was promised."""
         while self.waiting and self.waiting[0].answers:
             batch = self.waiting.pop(0)
-            assert batch.answers == [heads_of(batch.rows)]
+            assert batch.answers == [batch.rows]
             self.kept[batch.league_id] += batch.rows
 
     def boundaries(self, league_id: str) -> list[list[Row]]:

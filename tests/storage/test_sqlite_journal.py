@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import agentleague.errors
 from agentleague.errors import Claimed, Damaged, StorageError, StorageFull
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Head
+from agentleague.roles.ports import Row
 from agentleague.storage.directory import open_reader
 from agentleague.storage.sqlite import JournalLimits, SqliteJournal
 from agentleague.storage.sqlite_reader import FIND, SqliteReader
@@ -32,7 +32,7 @@ from storage.crashed import child
 
 QUICK = JournalLimits(retry_seconds=0.01, follow_seconds=0.001)
 
-Result = Sequence[Head] | StorageError
+Result = Sequence[Row] | StorageError
 
 
 class Noted(Event, frozen=True, kw_only=True, tag="noted"):

@@ -141,7 +141,7 @@ class Journal(JournalReader, Protocol):
         league_id: str,
         after: int,
         events: Sequence[Event],
-        done: Callable[[Sequence[Head] | StorageError], None],
+        done: Callable[[Sequence[Row] | StorageError], None],
     ) -> None: ...
 
     def publish(self, address: str) -> None:

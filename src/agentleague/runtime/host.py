@@ -46,7 +46,7 @@ class RowHashes:
         self._first = 1  # the oldest row at hand
         self._hashes = bytearray()  # of row n at (n - first) * 32
 
-    def add(self, rows: Iterable[ports.Head | ports.Row]) -> None:
+    def add(self, rows: Iterable[ports.Row]) -> None:
         """The hashes of the next rows; now and then those of older ones are forgotten."""
         self._hashes += b"".join([row.hash for row in rows])
         if len(self._hashes) > self._limit * _SIZE:
@@ -122,7 +122,8 @@ class Host:
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
         self._hashes = RowHashes(self._hash_on_disk, limits.hashes)
         self._receipts: dict[int, Receipt] = {}  # given lately, by their rows
-        self._waiting: deque[tuple[int, float, Effect]] = deque()  # behind which event, since when
+        # Effects, behind which event they wait, and since when.
+        self._waiting: deque[tuple[int, float, Sequence[Effect]]] = deque()
         self._replies: dict[int, Callable[[Message | LeagueError], None]] = {}
         self._asked = 0
         self._calls: dict[Key, ports.Cancel] = {}
@@ -174,22 +175,23 @@ class Host:
             for effect in wanted:
                 self._RELEASE[type(effect)](self, effect)
         else:
-            waiting = self._decided
-            self._waiting += [(waiting, now, each) for each in wanted]
+            self._waiting.append((self._decided, now, wanted))
         if self.on_step:
             self.on_step()
 
-    def _on_committed(self, heads: Sequence[ports.Head] | StorageError) -> None:
-        if isinstance(heads, StorageError):
-            self._stop(heads)
+    def _on_committed(self, rows: Sequence[ports.Row] | StorageError) -> None:
+        if isinstance(rows, StorageError):
+            self._stop(rows)
             return
-        self._hashes.add(heads)
-        self._committed = heads[-1].seq
+        self._hashes.add(rows)
+        self._committed = rows[-1].seq
         now = self._clock.now()
         while self._waiting and self._waiting[0][0] <= self._committed:
-            _, decided_at, effect = self._waiting.popleft()
-            held = (now - decided_at,) if isinstance(effect, Call | Broadcast) else ()
-            self._RELEASE[type(effect)](self, effect, *held)
+            _, decided_at, wanted = self._waiting.popleft()
+            for effect in wanted:
+                kind = type(effect)
+                held = (now - decided_at,) if kind is Call or kind is Broadcast else ()
+                self._RELEASE[kind](self, effect, *held)
 
     def _reply(self, effect: effects.Reply) -> None:
         answer = effect.answer

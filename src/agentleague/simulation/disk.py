@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from agentleague.errors import StorageError
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Cancel, Clock, Head
+from agentleague.roles.ports import Cancel, Clock, Row
 from agentleague.storage.memory import MemoryJournal
 
-Written = Sequence[Head] | StorageError
+Written = Sequence[Row] | StorageError
 Done = Callable[[Written], None]
 SYNC_SECONDS = 0.002  # for a commit
 FULL_SECONDS = 1.0  # between two tries to write to a disk that is full

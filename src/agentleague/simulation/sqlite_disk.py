@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 from agentleague.errors import StorageError
 from agentleague.roles.ports import Clock, Head, Journal, Row
 from agentleague.simulation.disk import Disk, Write, Written
-from agentleague.storage import chain
 from agentleague.storage.directory import FILE_NAME, open_journal, open_reader
 
 try:
@@ -42,7 +41,7 @@ class SqliteDisk(Disk):
         self._copies = 0
         self._directory = Path(self._room.name, "0")
         self._journal: Journal | None = None
-        self._answers: SimpleQueue[tuple[Callable[[], None], list[Head]]] = SimpleQueue()
+        self._answers: SimpleQueue[tuple[Callable[[], None], list[Row]]] = SimpleQueue()
         self._league_id, self._after = "", 0  # where the write under way goes
 
     def claim(self, league_id: str, *, accept_loss: bool = False) -> Head:
@@ -134,10 +133,9 @@ class SqliteDisk(Disk):
 
     def _deliver(self, answer: Callable[[], None]) -> None:
         """In the journal's thread: what a crash at this instant would leave."""
-        on_disk: list[Head] = []
+        on_disk: list[Row] = []
         with suppress(StorageError):  # Nothing may be there yet.
-            rows = open_reader(self._directory).read(self._league_id, self._after)
-            on_disk = chain.heads(rows)
+            on_disk = [*open_reader(self._directory).read(self._league_id, self._after)]
         self._answers.put((answer, on_disk))
 
     @property

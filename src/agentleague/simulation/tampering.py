@@ -21,7 +21,7 @@ from agentleague.league.events import (
     RoundScheduled,
 )
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Row
+from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
 
 NOBODY = "REF99"
@@ -53,11 +53,10 @@ def _chained(rows: Sequence[Row], place: int, instead: Sequence[Event]) -> list[
     league_id, at = rows[place].league_id, rows[place].at
     later = [(row.at, (row.kind, row.version, row.body)) for row in rows[place + 1 :]]
     chained = list(rows[:place])
-    head = chain.heads(chained[-1:])[0] if chained else chain.start(league_id)
+    head: Head | Row = chained[-1] if chained else chain.start(league_id)
     for when, entry in [*((at, chain.entry(event)) for event in instead), *later]:
-        (row,) = chain.extend(head, league_id, when, [entry])
-        chained.append(row)
-        head = chain.heads([row])[0]
+        (head,) = chain.extend(head, league_id, when, [entry])
+        chained.append(head)
     return chained
 
 

@@ -79,8 +79,8 @@ def _framed(*parts: object) -> bytes:
     return b"".join(_size(len(each)) + each for each in encoded)
 
 
-def extend(head: Head, league_id: str, at: str, entries: Iterable[Entry]) -> list[Row]:
-    """The rows that follow the head."""
+def extend(head: Head | Row, league_id: str, at: str, entries: Iterable[Entry]) -> list[Row]:
+    """The rows that follow the head, or another row."""
     rows = []
     previous = head.hash
     for seq, (kind, version, body) in enumerate(entries, head.seq + 1):
@@ -89,13 +89,8 @@ def extend(head: Head, league_id: str, at: str, entries: Iterable[Entry]) -> lis
     return rows
 
 
-def heads(rows: Iterable[Row]) -> list[Head]:
-    """The end of the journal after each of the rows."""
-    return [Head(row.seq, row.hash) for row in rows]
-
-
-def verified(head: Head, rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows that follow the head, each one checked before it is handed on.
+def verified(head: Head | Row, rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows that follow the head or another row, each one checked before it is handed on.
 
     Raises:
         Damaged: a row is missing or not what was written; names the first such row.

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from agentleague.roles.ports import Head
+from agentleague.roles.ports import Head, Row
 from agentleague.storage.directory import HEAD_NAME
 from agentleague.storage.durable import sync_directory
 
@@ -86,7 +86,7 @@ class HeadFile:
         place = self._places[league_id]
         return max(self._seqs[place], self._seqs[place + 1])
 
-    def write(self, league_id: str, head: Head) -> None:
+    def write(self, league_id: str, head: Head | Row) -> None:
         """Note the last row of a league; not synced yet."""
         seqs, place = self._seqs, self._places[league_id]
         older, newer = sorted((place, place + 1), key=seqs.__getitem__)

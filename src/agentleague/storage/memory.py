@@ -51,7 +51,7 @@ class MemoryJournal:
         rows = self._rows.get(league_id, [])
         if after > len(rows):
             raise chain.damaged(league_id, after)
-        head = chain.heads(rows[after - 1 : after])[0] if after else chain.start(league_id)
+        head = rows[after - 1] if after else chain.start(league_id)
         yield from chain.verified(head, rows[after:])
 
     async def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]:
@@ -85,7 +85,7 @@ class MemoryJournal:
         league_id: str,
         after: int,
         events: Sequence[Event],
-        done: Callable[[Sequence[Head] | StorageError], None],
+        done: Callable[[Sequence[Row] | StorageError], None],
     ) -> None:
         """Write the events behind row `after`, all or none; `done` is called at once."""
         head = self._head(league_id)
@@ -98,7 +98,7 @@ class MemoryJournal:
             self._rows.setdefault(league_id, []).extend(rows)
         for appended in self._followers:
             appended.set()
-        return done(chain.heads(rows))
+        return done(rows)
 
     def _head(self, league_id: str) -> Head:
         rows = self._rows.get(league_id)

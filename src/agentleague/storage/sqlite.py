@@ -40,7 +40,7 @@ from agentleague.storage.head import HeadFile
 from agentleague.storage.lock import hold, publish, release
 from agentleague.storage.sqlite_reader import JournalLimits, SqliteReader, connect
 
-Done = Callable[[Sequence[Head] | StorageError], None]
+Done = Callable[[Sequence[Row] | StorageError], None]
 ROWS_AT_ONCE = 64  # in a statement; after each one the writer queues for the interpreter again
 
 
@@ -109,7 +109,7 @@ class SqliteJournal(SqliteReader):
         self._head_failed = False
         self._synced_at = 0.0  # when the head file was, last
         self._thread = Thread(target=self._write, name="journal", daemon=True)
-        self._heads: dict[str, Head] = {}  # where the next batch goes on
+        self._heads: dict[str, Head | Row] = {}  # where the next batch goes on
         self._last: dict[str, int] = {}  # the last row of each claimed league, queued ones counted
         self._queue: SimpleQueue[_Append] = SimpleQueue()
         self._batch: list[_Append] = []  # taken from the queue, and not committed yet
@@ -281,21 +281,22 @@ class SqliteJournal(SqliteReader):
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Append]) -> None:
         rows: list[Row] = []
-        answers: list[tuple[Done, Sequence[Head] | StorageError]] = []
-        for append in batch:
-            head = self._heads[append.league_id]
-            at = chain.moment(append.at)
-            added = chain.extend(head, append.league_id, at, append.entries)
-            heads = chain.heads(added)
-            self._heads[append.league_id] = heads[-1] if heads else head
+        answers: list[tuple[Done, Sequence[Row] | StorageError]] = []
+        leagues = set()
+        for league_id, unix_seconds, entries, done in batch:
+            at = chain.moment(unix_seconds)
+            added = chain.extend(self._heads[league_id], league_id, at, entries)
+            if added:
+                self._heads[league_id] = added[-1]
+                leagues.add(league_id)
             rows += added
-            answers.append((append.done, heads))
+            answers.append((done, added))
 
         self._until_there_is_room(lambda: self._insert(connection, rows))
         batch.clear()
         self._settled += len(rows)
         self.commits += 1
-        self._write_heads({row.league_id for row in rows})
+        self._write_heads(leagues)
         self._deliver(partial(_answer, answers))
 
     def _until_there_is_room(self, write: Callable[[], bool]) -> None:
@@ -404,7 +405,7 @@ def _insertion(count: int) -> str:
     return f"INSERT INTO rows ({sqlite_reader.COLUMNS}) {rows} WHERE (SELECT epoch FROM owner) = ?"
 
 
-def _answer(answers: Sequence[tuple[Done, Sequence[Head] | StorageError]]) -> None:
+def _answer(answers: Sequence[tuple[Done, Sequence[Row] | StorageError]]) -> None:
     for done, result in answers:
         done(result)
 
