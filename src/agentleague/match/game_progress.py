@@ -7,7 +7,7 @@ import msgspec
 
 from agentleague.errors import IllegalMove, LeagueError
 from agentleague.games.game import Game, State
-from agentleague.match.transcript import LIMITS, MatchLimits
+from agentleague.match.transcript import LIMITS, MatchLimits, depth
 
 Moves = Sequence[tuple[int, str, Any]]  # turn, player, move
 
@@ -48,7 +48,7 @@ class GameProgress:
         limits = self._limits
         if len(msgspec.json.encode(move)) > limits.move_bytes:
             raise IllegalMove(f"a move is at most {limits.move_bytes} bytes long")
-        if not isinstance(move, str) and _depth(move) > limits.move_depth:
+        if not isinstance(move, str) and depth(move) > limits.move_depth:
             raise IllegalMove(f"a move is nested at most {limits.move_depth} levels deep")
         try:
             self.game.check(self.state, self.game.seats[seat], move)
@@ -105,12 +105,3 @@ class GameProgress:
             state, turn = self.game.play(state, made[turn], number), turn + 1
         goes_on = len(made) == turn and self.game.outcome(state) is None
         return (state, turn) if goes_on else None
-
-
-def _depth(value: Any) -> int:
-    """How deep JSON is nested; a text or number is not."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if not isinstance(value, list | tuple):
-        return 0
-    return 1 + max(map(_depth, value), default=0)

@@ -123,8 +123,17 @@ class Transcript(Struct, gc=False):
 
 
 def shortened(move: Any, limits: MatchLimits = LIMITS) -> Any:
-    """A move, or the beginning of its JSON where it is long."""
+    """A move; its JSON as a text where it is nested deep, the beginning of it where it is long."""
     text = msgspec.json.encode(move)
-    if len(text) <= limits.transcript_move_bytes:
-        return move
-    return text[: limits.transcript_move_bytes - 3].decode(errors="ignore") + "…"
+    if len(text) > limits.transcript_move_bytes:
+        return text[: limits.transcript_move_bytes - 3].decode(errors="ignore") + "…"
+    return text.decode() if depth(move) > limits.move_depth else move
+
+
+def depth(value: Any) -> int:
+    """How deep JSON is nested; a text or number is not."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list | tuple):
+        return 0
+    return 1 + max(map(depth, value), default=0)
