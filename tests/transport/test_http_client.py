@@ -862,6 +862,38 @@ def test_an_ordered_call_never_waits_behind_one_that_is_not_ordered(run):
     assert run(scenario()) == (b"at once", [False, False])
 
 
+def test_a_connection_that_another_call_has_taken_is_no_longer_that_of_ordered_ones(run):
+    async def script(line):
+        while (said := await line.request()) != b"alone":
+            await line.answer(said)
+        await line.wait_for_end()
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            await caller.post(peer.url, b"first", ordered=True)
+            alone, _ = caller.start(peer.url, b"alone")
+            answer = await caller.post(peer.url, b"second", ordered=True)
+            return answer.body, alone.done(), peer.connections
+
+    assert run(scenario()) == (b"second", False, 2)
+
+
+def test_ordered_calls_to_one_url_never_wait_behind_those_to_another(run):
+    async def script(line):
+        if await line.request() == b"hangs":
+            await line.wait_for_end()
+        await line.answer(b"at once")
+        await line.wait_for_end()
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            hanging, _ = caller.start(peer.url, b"hangs", ordered=True)
+            answer = await caller.post(f"{peer.url}/other", b"answers", ordered=True)
+            return answer.body, hanging.done()
+
+    assert run(scenario()) == (b"at once", False)
+
+
 def test_a_timeout_on_an_ordered_connection_costs_its_neighbours_nothing(run):
     async def script(line):
         if line.number > 1:

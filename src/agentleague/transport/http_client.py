@@ -55,7 +55,7 @@ class Origin:
         self.waiting: deque[Call] = deque()
         self.connections: list[Connection] = []
         self.idle: list[Connection] = []  # The longest idle first.
-        self.ordered: Connection | None = None  # The one on which an ordered call was sent last.
+        self.lines: dict[str, Connection] = {}  # By URL: where its last ordered call was sent.
         self._endpoint, self._limits, self._dialer = endpoint, limits, dialer
         self.is_swept = False  # Whether a timer will look at the idle ones.
 
@@ -65,8 +65,8 @@ class Origin:
             connection.send((self.waiting.popleft(),))
 
     def _connection_for(self, call: Call) -> Connection | None:
-        line = self.ordered
-        if call.ordered and line and line.usable and line.calls:
+        line = self.lines.get(call.line)
+        if line and line.usable and line.calls:
             return line if len(line.calls) < self._limits.pipelined else None
         while self.idle:
             idle = self.idle.pop()
@@ -89,8 +89,8 @@ class Origin:
     def forget(self, connection: Connection) -> None:
         """It is closed."""
         self.connections.remove(connection)
-        if connection is self.ordered:
-            self.ordered = None
+        if self.lines.get(connection.line) is connection:
+            del self.lines[connection.line]
         if connection in self.idle:
             self.idle.remove(connection)
 
@@ -133,13 +133,15 @@ class HttpClient:
             asyncio.get_running_loop().call_soon(_fail, calls, problem)
             return
         now, deadlines, first = origin.loop.time(), origin.deadlines, calls[0]
+        line = url if first.ordered else ""
         for call in calls:
             call.origin, call.request, call.started = origin, head + call.request, now
+            call.line = line
             deadlines.open.add(call)
         if first.until < deadlines.rings_at:
             deadlines.watch(first)
-        idle, line = origin.idle, origin.ordered
-        is_behind = line is not None and line.calls and first.ordered
+        idle, ahead = origin.idle, origin.lines.get(line)
+        is_behind = ahead is not None and ahead.calls
         if first.until <= now:
             return
         if idle and now < idle[-1].idle_until and not is_behind and not origin.waiting:

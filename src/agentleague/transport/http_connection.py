@@ -54,7 +54,8 @@ class Call(Struct, kw_only=True, eq=False):
 
     request: bytes  # without its head, until it is sent
     until: float
-    ordered: bool = False  # whether it goes behind other ordered calls, on one connection
+    ordered: bool = False  # whether it goes behind other ordered calls to its URL
+    line: str = ""  # that URL, once it is known
     fresh: bool = False  # It met a stale connection; a new one is not stale.
     over: bool = False
     started: float = 0.0
@@ -101,6 +102,7 @@ class Connection(asyncio.Protocol):
         self.calls: deque[Call] = deque()
         self.usable = True  # Takes new calls; once it is not, it never is again.
         self.idle_until = 0.0
+        self.line = ""  # The URL whose ordered calls it has, if any.
         self.opening: asyncio.Task[None] | None = None
         self._origin, self._limits = origin, limits
         self._transport: Any = None
@@ -123,9 +125,12 @@ class Connection(asyncio.Protocol):
         for call in calls:
             call.connection = self
         self.calls.extend(calls)
-        first = calls[0]
-        if first.ordered:
-            self._origin.ordered = self
+        first, lines = calls[0], self._origin.lines
+        if first.line != self.line and lines.get(self.line) is self:
+            del lines[self.line]
+        self.line = first.line
+        if self.line:
+            lines[self.line] = self
         if self._transport is None:
             return
         if not first.ordered:
