@@ -32,9 +32,9 @@ class Post:
         message, *more = outgoing.message, outgoing.subject, outgoing.receipt
         self.outbox.send([(agent_id, message)], *more, keep=outgoing.keep)
 
-    def hears(self, agent_id, now, *, ran_out=False):
+    def hears(self, agent_id, now, **how):
         """The subjects that are done with, and what goes out then."""
-        done = self.outbox.answered([agent_id], ran_out=ran_out)
+        done = self.outbox.answered([agent_id], **{"ran_out": False, **how})
         return list(done), sent(self.outbox.calls(now))
 
 
@@ -102,6 +102,14 @@ def test_who_has_heard_a_broadcast_is_counted_once():
     assert post.outbox.heard(key, ["Bob", "Dora"]) == ["Ann", "Carl"]
     assert post.outbox.heard(key, ["Bob"]) == ["Dora"]
     assert post.outbox.heard(key, []) == ["Bob"]
+
+
+def test_of_messages_whose_connection_was_cut_all_but_the_first_are_told_again():
+    post = Post()
+    post.sends("Ann", table(1), completed(1), completed(2))
+
+    assert post.hears("Ann", 1.0, is_cut=True) == (["table 1"], [("Ann", [1, 2], 11.0)])
+    assert post.hears("Ann", 2.0) == (["completed 1", "completed 2"], [])
 
 
 def test_of_messages_that_ran_out_all_but_the_first_are_told_again_one_by_one():

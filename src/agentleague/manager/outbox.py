@@ -100,17 +100,21 @@ class Outbox:
             self._broadcasts[key] = [each for each in agents if each in awaited]
         return [each for each in agents if each not in awaited]
 
-    def answered(self, agents: Iterable[str], *, ran_out: bool) -> dict[Key, list[str]]:
+    def answered(
+        self, agents: Iterable[str], *, ran_out: bool, is_cut: bool = False
+    ) -> dict[Key, list[str]]:
         """The subjects of messages that are done with or dropped, each with its agents.
 
-        Of messages that ran out only the first was surely sent: the others wait again.
+        Of messages that ran out, or whose connection was cut, only the first was surely sent: the
+        others wait again.
         """
         for agent_id in agents:
             done, waiting = self._in_flight.pop(agent_id), self._waiting[agent_id]
-            if ran_out:
-                self._lagging.add(agent_id)
+            if ran_out or is_cut:
                 waiting[:0] = done[1:]
                 del done[1:]
+            if ran_out:
+                self._lagging.add(agent_id)
                 self._thin(agent_id, waiting)
             else:
                 self._lagging.discard(agent_id)

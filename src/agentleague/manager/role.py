@@ -33,7 +33,7 @@ from msgspec import UNSET
 
 from agentleague.dialects.negotiation import is_found_from
 from agentleague.dialects.table import LOST
-from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, TokenInvalid
+from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, NoConnection, TokenInvalid
 from agentleague.games.game import Game
 from agentleague.league import events, queries
 from agentleague.league.adjudicator import Adjudicator, Decision, duplicate_report
@@ -261,7 +261,9 @@ class Manager:
             if error or self.reachability.known.get(agent_id) is False:
                 self._step.notify(self.reachability.answered(agent_id, error))
         self.rounds.messages_settled(agents, ran_out=ran_out)
-        for subject, who in self._step.outbox.answered(agents, ran_out=ran_out).items():
+        is_cut = isinstance(error, NoConnection)
+        settled = self._step.outbox.answered(agents, ran_out=ran_out, is_cut=is_cut)
+        for subject, who in settled.items():
             self._SUBJECTS[type(subject)](self, who, subject, error)
 
     def _proof_answered(self, key: keys.ProofCall, stimulus: Answered) -> None:
