@@ -190,6 +190,14 @@ def test_the_lock_file_names_the_writer_and_nothing_of_the_one_before(directory:
         assert (directory / "manager.lock").read_text() == f"{os.getpid()}\n\n"
 
 
+def test_an_event_that_cannot_be_written_leaves_no_gap(journal: SqliteJournal) -> None:
+    with pytest.raises(UnicodeEncodeError):
+        journal.append("cup", 0, [Noted(text="\ud800")], lambda heads: None)
+
+    assert append(journal, 0) != []
+    assert journal.waiting == 0
+
+
 def test_the_lock_file_never_gives_its_room_to_a_full_disk(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

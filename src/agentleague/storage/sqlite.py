@@ -181,9 +181,9 @@ class SqliteJournal(SqliteReader):
         with self._queueing:
             refusal = self._refusal(league_id, after, len(events))
             if refusal is None:
+                entries = [*map(chain.entry, events)]
                 self._queued += len(events)
                 self._last[league_id] += len(events)
-                entries = [*map(chain.entry, events)]
                 self._queue.put(_Append(league_id, self._wall(), entries, done))
         if refusal is not None:
             done(refusal)
