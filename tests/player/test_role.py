@@ -638,6 +638,17 @@ def test_only_a_sealed_receipt_of_a_proved_result_is_kept(accepted, message):
     assert role.state.receipt is None
 
 
+def test_before_it_is_registered_again_no_empty_names_and_token_are_a_referee_s():
+    role = Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp", seed="7"))
+    role.remember(AgentState("P01", "league_test", TOKEN, match_tokens=True))
+    role.handle(Started(0.0), BEGAN)
+
+    names = dict.fromkeys(("league_id", "match_id", "player_id", "auth_token"), "")
+    ask(role, GameOver(GameResult("WIN", "P01", 8), **names, epoch=0))
+
+    assert not role.memory.history
+
+
 def test_before_it_is_registered_again_no_new_receipt_takes_the_place_of_the_kept_one():
     role = Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp", seed="7"))
     kept = Receipt(99, "12" * 32, seal="34" * 20)

@@ -81,7 +81,8 @@ class Player(agent.Agent):
         self._early: list[Asked] = []  # messages that came before the registration was answered
         self._running: dict[Key, tuple[Asked, str]] = {}  # whose strategies run, with its token
         self._channel, self._earlier_id = b"", ""  # The id is that of its last run.
-        self._token_pair, self._tokens_of = ("", ""), ("", "", "", 0)
+        self._token_pair = ("", "")
+        self._tokens_of: tuple[Any, ...] = ()  # the match that they are for
         self._completed: messages.LeagueCompleted | None = None  # to be confirmed by the manager
         self._is_unknown = False  # whether the manager took it out, and its token with it
         self._doubts_until: float | None = None  # then it is believed without the manager
