@@ -232,7 +232,7 @@ class Host:
 
         def look() -> None:
             self._look_again(key, look)
-            self.feed(Told(key, dict(telling.failed), list(telling.awaited)))
+            self.feed(Told(key, dict(telling.failed), set(telling.awaited)))
 
         telling = self._transport.broadcast(
             self._with_receipts(effect.letters), effect.until + held_seconds, done
