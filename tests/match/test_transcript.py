@@ -144,7 +144,10 @@ def test_what_was_left_out_stands_in_the_report():
         ("x" * 99, '"' + "x" * 96 + "…"),
         (["é" * 30] * 9, '["' + "é" * 30 + '","' + "é" * 16 + "…"),
         (msgspec.json.decode("[" * 8 + "]" * 8), msgspec.json.decode("[" * 8 + "]" * 8)),
-        (msgspec.json.decode("[" * 20 + "]" * 20), "[" * 20 + "]" * 20),  # The manager reads 16 levels.
+        (
+            msgspec.json.decode("[" * 20 + "]" * 20),
+            "[" * 20 + "]" * 20,
+        ),  # The manager reads 16 levels.
     ],
 )
 def test_long_and_deep_moves_are_cut_short(move, kept):
