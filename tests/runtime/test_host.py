@@ -259,7 +259,7 @@ def test_a_role_hears_every_second_who_is_still_awaited_and_once_that_all_have_h
     clock.run()
 
     assert clock.now() == 2.0
-    early = Told("k", {"P01": refused}, ["P02"])
+    early = Told("k", {"P01": refused}, {"P02"})
     assert role.told[1:] == [early, early, Told("k", {"P01": refused})]
 
 
