@@ -5,8 +5,9 @@ import re
 import pytest
 
 from agentleague import errors
-from agentleague.errors import LeagueError, wire_errors
+from agentleague.errors import LeagueError
 from rules import rule
+from wire_pages import wire_errors
 
 # code -> name; the documents' codes first, then ours
 CODES = {

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import NODEFAULT, inspect
 
-from agentleague.errors import LeagueError, wire_errors
+from agentleague.errors import LeagueError
 from agentleague.protocol.error_messages import REMEDIES
 from agentleague.protocol.field_docs import note_of
 from agentleague.protocol.messages import MESSAGES, Kind, Message
@@ -34,9 +34,20 @@ def messages_page() -> str:
     )
 
 
+def wire_errors() -> list[type[LeagueError]]:
+    """Each class of error that has a wire code of its own, by code."""
+    found: dict[str, type[LeagueError]] = {}
+    waiting = LeagueError.__subclasses__()
+    for cls in waiting:  # It grows by their subclasses.
+        if "code" in vars(cls):
+            found.setdefault(cls.code, cls)
+        waiting += cls.__subclasses__()
+    return [found[code] for code in sorted(found)]
+
+
 def errors_page() -> str:
     """Each wire error with what to do about it, and its numbers."""
-    errors = [*wire_errors()]
+    errors = wire_errors()
     meanings = ((cls.code, f"`{cls.name}`", _sentence(cls), REMEDIES[cls.code]) for cls in errors)
     others = (each for cls in errors for each in _other_numbers(cls))
     return page(

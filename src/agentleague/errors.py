@@ -46,7 +46,7 @@ LeagueError
     └── StorageFull              no room now; the same batch may succeed later
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 Severity = Literal["low", "medium", "high", "critical"]
@@ -350,15 +350,3 @@ class Lost(Damaged):
 
 class StorageFull(StorageError):
     """No room now; the same batch may succeed later."""
-
-
-def wire_errors() -> Iterator[type[LeagueError]]:
-    """Each class that has a wire code of its own, by code: the error table."""
-    found: dict[str, type[LeagueError]] = {}
-    waiting: list[type[LeagueError]] = LeagueError.__subclasses__()
-    while waiting:
-        cls = waiting.pop(0)
-        if "code" in vars(cls):
-            found.setdefault(cls.code, cls)
-        waiting.extend(cls.__subclasses__())
-    return iter(found[code] for code in sorted(found))

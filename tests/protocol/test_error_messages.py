@@ -20,7 +20,6 @@ from agentleague.errors import (
     StorageError,
     TokenInvalid,
     TokenMissing,
-    wire_errors,
 )
 from agentleague.protocol import codec
 from agentleague.protocol.error_messages import REMEDIES, error_data, error_message
@@ -28,6 +27,7 @@ from agentleague.protocol.messages import GameError, LeagueErrorMessage
 from protocol.wire import ENVELOPE, NOW, REGISTRATION, read, refused, registration, request
 from rules import rule
 from tables import each_row
+from wire_pages import wire_errors
 
 TOKEN = "tok_P07_" + "0123456789abcdef" * 4
 
@@ -389,6 +389,6 @@ def test_what_to_do_fits_what_was_refused(error, action, retryable):
     assert told.retryable is retryable
 
 
-@each_row("cls", [*wire_errors()])
+@each_row("cls", wire_errors())
 def test_every_error_says_what_to_do_about_it(cls):
     assert REMEDIES[cls.code].endswith(".")

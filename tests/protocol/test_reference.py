@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-from agentleague.errors import wire_errors
 from agentleague.protocol.messages import MESSAGES
 from tables import each_row
-from wire_pages import errors_page, messages_page
+from wire_pages import errors_page, messages_page, wire_errors
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 PAGES = {"messages.md": messages_page(), "errors.md": errors_page()}
@@ -71,7 +70,7 @@ def test_every_field_is_told_with_what_it_is():
     assert all(row.endswith(".") for row in rows), rows
 
 
-@each_row("cls", [*wire_errors()])
+@each_row("cls", wire_errors())
 def test_every_error_is_described(cls):
     lines = [x for x in PAGES["errors.md"].splitlines() if x.startswith(f"| {cls.code} |")]
 

@@ -77,11 +77,7 @@ def read_answer(
 ) -> messages.Message | None:
     """What a peer answered to our request; None if it only acknowledged.
 
-    Raises:
-        RateLimited: it wants to be asked later.
-        PeerRefused: it answered with an error.
-        MissingField: it answered, but not what it was asked for.
-        NoConnection: there is no usable answer at all.
+    Raises PeerUnavailable, or MissingField where it answered something else than it was asked.
     """
     own = _OWN_ANSWERS.get(type(request)) if status == 200 else None
     if own and body.startswith(own[0]) and (found := _read_own(body, own[1])):
@@ -498,11 +494,7 @@ Began = messages.MatchResultReport | messages.RoundAnnouncementAck
 def read_started(
     request: messages.RoundAnnouncement, status: int, body: bytes, retry_after: float | None = None
 ) -> Began:
-    """The result of the match, or an acknowledgement; if not CLEAR, its status is what was said.
-
-    Raises:
-        RateLimited, PeerRefused, NoConnection: it was not taken, or not understood.
-    """
+    """The result of the match, or an acknowledgement; if not CLEAR, its status is what was said."""
     if status == 429:
         raise errors.RateLimited("HTTP 429: too many requests", retry_after=retry_after)
     try:

@@ -34,11 +34,7 @@ _PLACES = ("body", "params")  # in which a field is, before the field itself
 
 
 def in_its_words(status: int, body: bytes) -> str:
-    """HTTP status and complaint on one line: `HTTP 422: game_invitation: Field required`.
-
-    Of what is no JSON it has the place at which it is not, and the first line, or the title of a
-    page. It is shortened, can be printed, and holds none of the tokens that the peer was sent.
-    """
+    """HTTP status and complaint on one line, without tokens: `HTTP 422: match_id: missing`."""
     if not body.strip():
         return f"HTTP {status} with an empty body"
     said = problem = ""
@@ -62,10 +58,7 @@ def _first_line(text: str) -> str:
 
 
 def variants_in(said: str, message: Message, had: Sequence[str]) -> Iterator[str]:
-    """Variants of a dialect that a complaint asks for: fields that it names, or another method.
-
-    `had` are fields that were added before.
-    """
+    """Variants that a complaint asks for: fields beside those that it `had`, or another method."""
     kind, fields = WIRE_NAME[type(message)], msgspec.to_builtins(message)
     names = [each for each in dict.fromkeys(_NAME.findall(said)) if each not in fields]
     wanted = [each for each in names if field_called(each, kind, fields) is not None]
@@ -76,10 +69,7 @@ def variants_in(said: str, message: Message, had: Sequence[str]) -> Iterator[str
 
 
 def note_of(error: LeagueError) -> str:
-    """What a transcript notes of a failed call: what was said, and the dialects that were tried.
-
-    Where nothing was said, it is what came instead, in our words.
-    """
+    """What a transcript notes of a failed call: what was said, or came, and the dialects tried."""
     said, forms = error.context.get("said"), error.context.get("forms")
     asked_as = f"{_ASKED_AS}{forms}]" if forms else ""
     return (f"{_SAID}{said}{asked_as}" if said else CAME + log_text(str(error)))[:NOTE_MAX]

@@ -76,10 +76,7 @@ def own_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def extended(message_type: str, body: bytes) -> bytes:
-    """The message with its context, or the join or move that it is, under other names too.
-
-    A question also has an object of its own name, with all but its envelope.
-    """
+    """The message with its content under other names too, a question also under its own."""
     if message_type not in EXTENDED and message_type not in PUSHED:
         return body
     fields = msgspec.json.decode(body)

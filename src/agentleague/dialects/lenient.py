@@ -24,14 +24,7 @@ from agentleague.protocol import codec, jsonrpc, timestamps
 from agentleague.protocol.codec import Incoming, encode
 from agentleague.protocol.fast_path import lacks_of
 from agentleague.protocol.jsonrpc import Envelope, Form
-from agentleague.protocol.messages import (
-    MESSAGES,
-    METHODS,
-    PROTOCOL,
-    GameMessage,
-    Message,
-    tag_of,
-)
+from agentleague.protocol.messages import MESSAGES, METHODS, PROTOCOL, GameMessage, Message, tag_of
 from agentleague.protocol.tokens import GUEST_TOKEN
 
 CORRECTED = (MissingField, InvalidTimestamp, VersionMismatch, UnknownMethod)

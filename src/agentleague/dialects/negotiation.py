@@ -146,11 +146,7 @@ def guess(message_type: str, form: str, method: str, key: str, *, has_text_id: b
 
 
 def misunderstanding(message: Message, error: LeagueError | None) -> str | None:
-    """How our message was misunderstood; None if another dialect would change nothing.
-
-    That is so for a refusal with a meaning of its own, a rate limit and silence; a report is not
-    sent again to a manager that may have counted it.
-    """
+    """How it was misunderstood; None: another dialect changes nothing, or counts a report twice."""
     if is_draw_refused(message, error) or (
         isinstance(message, MatchResultReport) and may_have_counted(error)
     ):
@@ -227,10 +223,8 @@ def other_dialects(used: str, message_type: str, problem: str) -> Iterator[Diale
 
 
 def is_found_from(known: str, dialect: str) -> bool:
-    """Whether a search that began with `known` can end with this dialect.
-
-    A method, key or names of its own only the agent itself shows, when it registers.
-    """
+    """Whether a search that began with `known` can end with this dialect."""
+    # A method, key or names of its own only the agent itself shows, when it registers.
     shown, _, own_marks = base_of(known).partition("#")
     base, _, marks = base_of(dialect).partition("#")
     is_ours = "(" not in base or base in _LIKE_THE_FIRST
@@ -270,13 +264,13 @@ def what_to_do(attempts: Sequence[Attempt]) -> str:
     return f"it said: {best.said}. {_ADVICE[best.problem]}"
 
 
-def _by_answer(attempts: Sequence[Attempt], most: int = 4) -> dict[str, str]:
+def _by_answer(attempts: Sequence[Attempt]) -> dict[str, str]:
     """Answer -> the dialects that brought it, the first ones by name."""
     found: dict[str, list[str]] = {}
     for each in attempts:
         found.setdefault(each.answer, []).append(each.dialect)
     return {
-        answer: ", ".join(names[:most]) + f" and {len(names) - most} more" * (len(names) > most)
+        answer: ", ".join(names[:4]) + f" and {len(names) - 4} more" * (len(names) > 4)
         for answer, names in found.items()
     }
 

@@ -84,12 +84,7 @@ def read_request(
 
 
 def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
-    """The fields of a message of this type, in the documented places.
-
-    Raises:
-        MissingField: what cannot be done without is nowhere.
-        ValidationError: the text is not an object.
-    """
+    """The fields of a message, in the documented places; raises MissingField, ValidationError."""
     if name in METAS:
         return _respell_registration(_raw_object.decode(text), name)
     if name == REPORT:

@@ -45,10 +45,7 @@ NUMBER_MAX = 2**31 - 1
 
 
 def find_result(fields: Fields) -> dict[str, Any] | None:
-    """The result in an answer or a report, in the documented form; None if there is none.
-
-    `details.ends` is all that is said of who won and who did not, for it may be contradictory.
-    """
+    """The result in the documented form, or None; all `details.ends` said may be contradictory."""
     places = list(_places(fields, _DEPTH_MAX))
     players = _players(places)
     ends = {name: each["end"] for name, each in players.items() if "end" in each}

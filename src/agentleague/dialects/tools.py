@@ -65,11 +65,7 @@ class Tool(Struct, frozen=True):
     takes: Mapping[str, str] = {}
 
     def arguments(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What it is called with: its parameters, each found in the message by its name.
-
-        The first that we do not have is the whole message, if it is an object or the only one. A
-        tool that lists nothing that we have gets the message as it is.
-        """
+        """What it is called with: each parameter by its name; one that we lack is the message."""
         found: dict[str, Any] = {}
         is_whole = False  # It is sent once, and so is every list and object: it may be long.
         for name, kind in self.takes.items():
@@ -100,10 +96,7 @@ def read_tools(body: bytes) -> Tools:
 
 
 def find_field(name: str, fields: Mapping[str, Any]) -> Any:
-    """What a field is, anywhere in a message, by its name or another for the same; None: nothing.
-
-    Case and `_` do not count. What is further out counts first.
-    """
+    """A field anywhere in a message, the furthest out, by any name in any case; None: nothing."""
     known = ((field, *others) for field, others in _NAMES.items())
     wanted = squeezed(name)
     names = next((row for row in known if wanted in map(squeezed, row)), ())

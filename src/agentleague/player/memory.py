@@ -193,10 +193,7 @@ class Memory:
                 self._remember(match, _known(match))
 
     def over(self, message: GameOver, player_id: str) -> tuple[bool, bool]:
-        """Remember a match that is over: whether it is new, and whether it ended otherwise before.
-
-        One that was drawn anew is new, and takes the place of the first.
-        """
+        """Remember a match: whether it is new, or drawn anew, and whether it ended otherwise."""
         result, former = message.game_result, self._ended.get((message.league_id, message.match_id))
         others = [each for each in result.choices if each != player_id]
         opponent_id = others[0] if others else None

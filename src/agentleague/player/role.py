@@ -60,20 +60,16 @@ class HookCall(NamedTuple):
 
 
 class Player(agent.Agent):
-    """One player; its strategy is run by a RunStrategy effect, unless it answers at once.
-
-    It may be given the matches that earlier runs kept (`kept`), a queue for what the author's
-    hooks are to be told (`hook_calls`), and a strategy that answers at once (`strategy`).
-    """
+    """One player; its strategy is run by a RunStrategy effect, unless it answers at once."""
 
     KIND = "player"
 
     def __init__(self, settings: PlayerSettings, limits: PlayerLimits = LIMITS) -> None:
         super().__init__(settings, limits)
         self.memory = Memory(settings.seed, limits)
-        self.kept: Sequence[Mapping[str, Any]] = ()
-        self.hook_calls: deque[HookCall] | None = None
-        self.strategy: Callable[[Turn], Outcome] | None = None
+        self.kept: Sequence[Mapping[str, Any]] = ()  # matches of earlier runs
+        self.hook_calls: deque[HookCall] | None = None  # what the author's hooks are to be told
+        self.strategy: Callable[[Turn], Outcome] | None = None  # one that answers at once
         self._settings, self._limits = settings, limits
         self._draw_check = DrawCheck(limits)
         self._round_id = 0
@@ -315,11 +311,7 @@ class Player(agent.Agent):
         return Call(LeagueOverKey(), self._registration.manager, query, until)
 
     def _over_answered(self, stimulus: Answered, now: float) -> list[Effect]:
-        """End if the manager confirms it, or has long been away and proves nothing.
-
-        A manager that is too busy is asked again. A player that never registered believes nobody
-        but a manager.
-        """
+        """End if the manager confirms it, or has long been away and proves nothing."""
         answer = stimulus.message
         assert self._completed
         if isinstance(stimulus.error, errors.RateLimited):
@@ -327,7 +319,7 @@ class Player(agent.Agent):
         if isinstance(answer, messages.LeagueQueryResponse):
             self._doubts_until = None
             return [] if self._goes_on(getattr(answer, "status", None)) else self._end()
-        if not self.agent_id:
+        if not self.agent_id:  # Before it is registered, it believes nobody but a manager.
             return []
         if self.has_foreign_manager and isinstance(stimulus.error, errors.PeerRefused):
             return self._end()

@@ -200,11 +200,7 @@ def fitted(
     mend: Callable[[dict[str, Any], MissingField], bool],
     at_most: int = MISFITS_MAX,
 ) -> tuple[Message, Misfits]:
-    """The message of these fields after `mend` changed, in place, what does not fit in them.
-
-    Raises:
-        ValidationError: it could not, or not so often.
-    """
+    """The message after `mend` changed what does not fit, in place; or raises ValidationError."""
     misfits: Misfits = {}
     for _ in range(at_most):
         try:

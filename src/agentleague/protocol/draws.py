@@ -22,10 +22,8 @@ _spell_plain = msgspec.json.Encoder().encode  # The same for printable ASCII, te
 
 
 def seed_of(secret: bytes, league_id: str, match_id: str, generation: int = 0) -> bytes:
-    """The seed of one match; it leaves the manager only with the result.
-
-    After a loss of rows seeds are of a later generation: the old ones may be known.
-    """
+    """The seed of one match; it leaves the manager only with the result."""
+    # After a loss of rows, the seeds of older generations may be known.
     drawn_anew = f"|{generation}" if generation else ""
     return _hmac(secret, f"seed-v1|{league_id}|{match_id}{drawn_anew}")
 

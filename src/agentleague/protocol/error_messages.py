@@ -62,11 +62,7 @@ def error_message(
     timestamp: str,
     request: Mapping[str, Any] | None = None,
 ) -> LeagueErrorMessage | GameError:
-    """The message that explains a refusal: a GAME_ERROR from a referee, else a LEAGUE_ERROR.
-
-    `asked` is the type of the refused message, `request` what could be read of it. Its token is
-    never repeated.
-    """
+    """What explains a refusal of an `asked` message; the token in its `request` is not repeated."""
     cls = GameError if sender.startswith("referee") else LeagueErrorMessage
     hide = _Hider((request or {}).get("auth_token"))
     about = hide.all(dict(request or {}))

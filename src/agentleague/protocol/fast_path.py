@@ -97,10 +97,7 @@ _Method = tuple[str, "msgspec.json.Decoder[_Request]", Lacks | None]
 
 
 class OwnForm(dict[bytes, _Method | None]):
-    """Reads in one pass what is sent in our own form and needs no respelling; by how it begins.
-
-    If thorough, only exactly as we write it; if not, only a part of a long message is read.
-    """
+    """Reads our own form in one pass, by how it begins; if not thorough, a long message in part."""
 
     def __init__(self, taken: frozenset[str], *, thorough: bool) -> None:
         self._thorough, self._partial = thorough, {} if thorough else PARTIAL_MESSAGES

@@ -34,10 +34,7 @@ def is_published(code: str) -> bool:
 
 
 def spelled(number: int) -> str:
-    """A number of 48 bits as three groups that can be read out, such as lusab-babad-gutuh.
-
-    These are proquints (Wilkerson, 2009): 16 bits each, no letter is taken for another.
-    """
+    """A number of 48 bits as three proquints (Wilkerson, 2009), such as lusab-babad-gutuh."""
     return "-".join(_proquint(number >> shift & 0xFFFF) for shift in (32, 16, 0))
 
 

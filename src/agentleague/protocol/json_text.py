@@ -58,10 +58,7 @@ def _check_encoding(body: bytes) -> None:
 
 
 def check_depth(body: bytes) -> None:
-    """Raise UnreadableJson if the text is nested deeper than 16.
-
-    Strings and all but brackets are removed, then the innermost pairs, sixteen times.
-    """
+    """Raise UnreadableJson if brackets remain after sixteen times the innermost pairs went."""
     if body.count(b"{") + body.count(b"[") <= DEPTH_MAX:
         return
     if b"\\" not in body and body.count(b'"') % 2 == 0:  # Every quote begins or ends a string.

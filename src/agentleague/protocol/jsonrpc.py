@@ -103,12 +103,8 @@ def read_request(
 ) -> None:
     """Unwrap a request into `envelope`, which keeps what was read even if the rest is refused.
 
-    `assumed` is the type of a bare message that names none.
-
-    Raises:
-        UnreadableJson: parsers would read the text differently.
-        InvalidRequest: it is JSON, but neither JSON-RPC 2.0 nor a message.
-        UNREADABLE: it is not JSON; the caller explains it.
+    `assumed` is the type of a bare message that names none. Raises UNREADABLE, which the caller
+    explains, where the body is not JSON.
     """
     body, envelope.nested_in = field_names.documented(body)
     json_text.check(body, thorough=thorough)
@@ -144,10 +140,7 @@ def look_inside(envelope: Envelope) -> None:
 
 
 def _unnest(envelope: Envelope) -> bool:
-    """Take the message from `message`, or from under any key if it is one by its fields.
-
-    A message in two objects, like `envelope` and `payload`, is put together.
-    """
+    """Take the message from under its key; from two objects, `envelope` and `payload`, together."""
     outer = _fields.decode(envelope.body)
     for name in ("message", *_HEADS, *outer):
         text = bytes(outer.get(name, b""))
@@ -209,12 +202,7 @@ def write_error(envelope: Envelope, number: int, text: str, data: bytes) -> byte
 
 
 def read_response(body: bytes) -> bytes | Raw:
-    """The text of the message in an answer, wherever it is.
-
-    Raises:
-        PeerRefused: the peer answered with a JSON-RPC error; RateLimited if that says so.
-        UnreadableJson: the answer is no JSON object.
-    """
+    """The text of the message in an answer; raises PeerRefused, RateLimited or UnreadableJson."""
     try:
         response = _response.decode(body)
     except UNREADABLE as error:
@@ -331,10 +319,7 @@ def _peek(body: bytes | Raw) -> _Inside:
 
 
 def read_tool_result(result: bytes | Raw) -> bytes | Raw:
-    """The text of the message in the result of an MCP tool; any other result unchanged.
-
-    Raises PeerRefused or RateLimited if the tool failed.
-    """
+    """The text of the message in the result of an MCP tool; raises PeerRefused if that failed."""
     raw = bytes(result)
     if b"ontent" not in raw and b"isError" not in raw:  # Not the answer of a tool.
         return result

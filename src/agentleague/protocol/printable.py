@@ -25,10 +25,7 @@ _SECRET = re.compile(
 
 
 def printable(text: str) -> str:
-    """The text with a question mark for each character that is invisible or controls a terminal.
-
-    Line ends are kept.
-    """
+    """The text with a question mark for each character that is unseen or controls a terminal."""
     return text if text.isascii() and text.isprintable() else "".join(_visible(text))
 
 
@@ -43,9 +40,9 @@ def one_line(text: str, at_most: int = LINE_MAX) -> str:
     return shown if len(shown) <= at_most else f"{shown[: at_most - 3]}..."
 
 
-def one_line_json(value: Any, at_most: int = MOVE_MAX) -> str:
+def one_line_json(value: Any) -> str:
     """A value, such as a move, as JSON in ASCII on one line, shortened."""
-    return one_line(json.dumps(value), at_most)
+    return one_line(json.dumps(value), MOVE_MAX)
 
 
 def printable_json(value: Any, indent: int | None = None) -> str:

@@ -67,10 +67,7 @@ def proof_key(token: str, league_id: str, agent_id: str) -> bytes:
 
 
 def proof(keys: Sequence[bytes], body: bytes) -> str:
-    """What shows that a request is the manager's: one proof for each key that its agent may hold.
-
-    It proves this body to this agent, and gives nobody a right.
-    """
+    """What proves to one agent that this body is the manager's: for each key that it may hold."""
     return ",".join([_mac(key, body) for key in keys])
 
 
