@@ -28,21 +28,13 @@ COMMIT = "f83ea42"
 
 def main() -> None:
     """Measure both in turn, then print a table or JSON."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("commit", nargs="?", default=COMMIT, help=f"{COMMIT} unless given")
+    parser = commit_parser(__doc__)
     parser.add_argument("--pairs", type=int, default=PAIRS, help=f"{PAIRS} or more")
     parser.add_argument("--seconds", type=float, default=20, help="of each measurement, about 20")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()
-    try:
-        commit = full_name(given.commit)
-    except ValueError as error:
-        parser.error(str(error))
     if given.pairs < 1:
         parser.error("--pairs must be 1 or more")
-    others = OtherProcesses()
+    commit, others = given.commit, OtherProcesses()
     with tempfile.TemporaryDirectory(prefix="against-commit-") as folder:
         unpack(commit, Path(folder))
         found = measure(Path(folder), given.pairs, given.seconds)
@@ -58,12 +50,23 @@ def main() -> None:
         say(sentence)
 
 
+def commit_parser(description: str | None) -> argparse.ArgumentParser:
+    """Reads the commit to compare with, and --json."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    about = f"{COMMIT} unless given"
+    parser.add_argument("commit", nargs="?", default=COMMIT, type=full_name, help=about)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
 def full_name(commit: str) -> str:
-    """The whole name of a commit. Raises ValueError if this clone has none of that name."""
+    """The whole name of a commit. Raises ArgumentTypeError if this clone has none of that name."""
     asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}"]
     told = subprocess.run(["git", *asked], cwd=ROOT, capture_output=True, text=True, check=False)
     if told.returncode:
-        raise ValueError(
+        raise argparse.ArgumentTypeError(
             f"this clone has no commit {commit!r}; `git log --oneline` lists those it has"
         )
     return told.stdout.strip()

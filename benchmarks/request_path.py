@@ -8,7 +8,6 @@ two calls. Both are counted in this tree and in an earlier commit, f83ea42 unles
 That takes half a minute; no clock is used, so on a busy machine the counts are the same.
 """
 
-import argparse
 import json
 import os
 import re
@@ -50,22 +49,14 @@ KINDS = {
 
 def main() -> None:
     """Count in both trees, then print a table or JSON."""
-    from against_commit import COMMIT, ROOT, full_name, unpack
+    from against_commit import ROOT, commit_parser, unpack
     from agentleague.cli.output import print_json
 
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("commit", nargs="?", default=COMMIT, help=f"{COMMIT} unless given")
+    parser = commit_parser(__doc__)
     parser.add_argument("--functions", action="store_true", help="list the calls in their order")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()
-    try:
-        commit = full_name(given.commit)
-    except ValueError as error:
-        parser.error(str(error))
     with tempfile.TemporaryDirectory(prefix="request-path-") as folder:
-        unpack(commit, Path(folder))
+        unpack(given.commit, Path(folder))
         found = {
             when: {name: count(tree / "src", kind) for name, kind in KINDS.items()}
             for when, tree in (("before", Path(folder)), ("after", ROOT))
@@ -74,7 +65,7 @@ def main() -> None:
         for counted in found.values() if not given.functions else ():
             for each in counted.values():
                 del each["functions"]
-        print_json({"commit": commit, **found})
+        print_json({"commit": given.commit, **found})
         return
     for name, kind in KINDS.items():
         for when, counted in found.items():

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 from importlib import metadata
 
 import pytest
@@ -55,7 +56,7 @@ def test_few_pairs_and_a_busy_machine_are_said():
 def test_a_commit_that_is_not_there_is_refused_before_anything_is_measured():
     command = [sys.executable, ROOT / "benchmarks" / "against_commit.py"]
     for name in ("no such commit", "--output=file", "HEAD:src"):
-        with pytest.raises(ValueError, match="this clone has no commit"):
+        with pytest.raises(ArgumentTypeError, match="this clone has no commit"):
             full_name(name)
 
     done = subprocess.run([*command, "f83ea4z"], capture_output=True, text=True)
