@@ -101,8 +101,8 @@ def command(
         running = await open_manager(settings, home, where, lambda name: played)
         role = running.host.role
         assert isinstance(role, Manager)
-        league_id = role.league.rules.league_id
-        say(f"{league_id}: the manager is at {running.url}, its journal in {directory}.")
+        place = f"the manager is at {running.url}, its journal in {directory}"
+        say(f"{role.league.rules.league_id}: {place}.")
         for remark in _remarks(home, role, settings):
             say(remark)
         say(_state(role.league, settings, directory))
@@ -112,8 +112,7 @@ def command(
             running.ended.add_done_callback(
                 lambda _: _print_end(role.league, directory, game, HERE)
             )
-        last = LAST_SECONDS if exits else 0.0
-        await until_stopped(running, stopped, ends=exits, last_seconds=last)
+        await until_stopped(running, stopped, ends=exits, last_seconds=LAST_SECONDS)
         return role.league, running.ended.done() and not exits
 
     try:
