@@ -69,6 +69,9 @@ def test_players_come_in_the_order_of_their_registration_and_then_referees():
         ({"kind": "referee"}, ["REF01"]),
         ({"kind": "player", "offset": 1}, ["P02", "P03"]),
         ({"limit": 2}, ["P01", "P02"]),
+        ({"name": "agent 2"}, ["P02"]),
+        ({"name": "p03"}, ["P03"]),
+        ({"name": "Agent 2", "kind": "referee"}, []),
         ({"offset": 4}, []),
         ({"offset": 10**30}, []),
     ],
@@ -82,6 +85,12 @@ def test_a_page_of_agents(params, ids):
 def test_there_are_two_kinds_of_agents(kind):
     with pytest.raises(WrongType, match=r"query_params\.kind must be 'player' or 'referee'"):
         ask(Decisions(2), "GET_AGENTS", kind=kind)
+
+
+@rule("R-QUERY-01")
+def test_the_name_of_an_agent_is_a_text():
+    with pytest.raises(WrongType, match=r"query_params\.name must be an id or a display name"):
+        ask(Decisions(2), "GET_AGENTS", name=1)
 
 
 @rule("R-QUERY-02")

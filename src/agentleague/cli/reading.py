@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -103,19 +104,21 @@ async def with_manager(url: str, work: Work[T], key: str = "") -> T:
 
 async def find_agent_id(source: Source, typed: str, **params: Any) -> str | None:
     """The id of the agent with this id or name; None if there is none."""
-    rows = await all_rows(source, "GET_AGENTS", "agents", **params)
-    for row in rows:
-        if row["agent_id"] == typed.upper():
-            return typed.upper()
+    rows = await all_rows(source, "GET_AGENTS", "agents", name=typed, **params)
+    if any(row["agent_id"] == typed.upper() for row in rows):
+        return typed.upper()
     named = [row["agent_id"] for row in rows if row["display_name"].lower() == typed.lower()]
     if len(named) > 1:
         raise LeagueError(f"several agents are called {typed!r}; type one of {', '.join(named)}")
     return named[0] if named else None
 
 
-async def mark_reachable(rows: Iterable[dict[str, Any]], directory: Path | None) -> None:
+async def mark_reachable(
+    rows: Iterable[dict[str, Any]], directory: Path | None, **params: Any
+) -> None:
     """Mark which agents can be reached; a running manager knows it, the journal does not."""
-    agents = await ask_manager(directory, lambda client: all_rows(client, "GET_AGENTS", "agents"))
+    work = partial(all_rows, query_type="GET_AGENTS", key="agents", **params)
+    agents = await ask_manager(directory, work)
     known = {row["agent_id"]: row["reachable"] for row in agents or () if "reachable" in row}
     for row in rows:
         if row["agent_id"] in known:

@@ -212,12 +212,17 @@ def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Ans
 
 def agents(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:
     """GET_AGENTS: players in the order of their registration, then referees."""
-    kind = params.get("kind")
+    kind, name = params.get("kind"), params.get("name")
     if kind is not None and kind not in KINDS:
         raise wrong("kind", "'player' or 'referee'")
+    if not isinstance(name, str | None):
+        raise wrong("name", "an id or a display name")
     players = [] if kind == "referee" else [*league.roster.players]
     referees = [] if kind == "player" else [*league.roster.referees, *league.roster.waiting]
     everybody = players + referees
+    if name is not None:
+        member, called = league.roster.member, name.lower()
+        everybody = [e for e in everybody if called in (e.lower(), member(e).display_name.lower())]
     wanted = page(everybody, params, AGENTS_A_PAGE)
     at_work = _open_matches(league, wanted)
     rows = [_row(league, agent_id, asker, at_work) for agent_id in wanted]

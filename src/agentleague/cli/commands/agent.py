@@ -63,7 +63,7 @@ def command(
         found = await _agent(source, agent_id, all_matches)
         if found is None:
             return None, None
-        await reading.mark_reachable([found], directory)
+        await reading.mark_reachable([found], directory, name=found["agent_id"])
         if isinstance(source, reading.JournalSource):
             return found, source.endpoint(found["agent_id"])
         return found, found.get("endpoint")
