@@ -4,10 +4,12 @@ import json
 
 from agentleague.protocol.printable import (
     log_text,
+    nearest,
     one_line,
     one_line_json,
     printable,
     printable_json,
+    there_are,
 )
 
 CONTROLS = "a\x1b[31m\u202eb\x9b"
@@ -43,3 +45,11 @@ def test_a_log_has_no_token_no_line_end_and_no_long_text():
     assert log_text("sent tok_P01_abcdef and " + "0f" * 20) == "sent *** and ***"
     assert log_text("a\nb") == "a?b"
     assert len(log_text("x_" * 500)) == 200
+
+
+def test_a_slip_is_answered_with_the_nearest_name_and_with_all_names():
+    assert nearest("randm", ["fixed", "random"]) == "random"
+    assert nearest("x", ["fixed", "random"]) == ""
+    assert nearest("dome", ["demo"], 0.9) == ""
+    assert there_are("randm", ["fixed", "random"]) == "did you mean random? There are fixed, random"
+    assert there_are("x", ["R1M1", "R1M2"], "R1M1 to R1M2") == "there are R1M1 to R1M2"

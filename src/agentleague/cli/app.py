@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from agentleague.cli import exits
 from agentleague.cli.options import common_options, prepare
+from agentleague.protocol.printable import nearest
 
 SECTIONS = {
     "Play on this machine": {
@@ -146,11 +147,7 @@ class Commands(click.Group):
 
 def _suggestion(name: str) -> str:
     """The existing command that was probably meant."""
-    from difflib import get_close_matches
-
-    near = ALIASES.get(name.lower()) or next(
-        iter(get_close_matches(name.lower(), COMMANDS, n=1, cutoff=SIMILARITY_MIN)), None
-    )
+    near = ALIASES.get(name.lower()) or nearest(name.lower(), COMMANDS, SIMILARITY_MIN)
     return f"; did you mean: league {near}?" if near else ""
 
 

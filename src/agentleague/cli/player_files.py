@@ -13,6 +13,7 @@ from types import ModuleType
 
 from agentleague.cli.output import say
 from agentleague.errors import LeagueError
+from agentleague.protocol.printable import nearest
 from agentleague.runtime import plugins
 from agentleague.sdk.player import Player
 
@@ -53,9 +54,7 @@ def check_game(player: Player, game: str, path: Path) -> None:
     games = player.games
     unknown = [each for each in games if each not in plugins.game_names()]
     if game not in games and unknown:
-        from difflib import get_close_matches
-
-        near = next(iter(get_close_matches(unknown[0], plugins.game_names(), n=1)), game)
+        near = nearest(unknown[0], plugins.game_names()) or game
         raise LeagueError(
             f"{path} plays {unknown[0]}, and there is no such game; did you mean "
             f'@player.plays("{near}")?'

@@ -5,11 +5,14 @@ one_line        the same on one line, shortened
 one_line_json   a value as JSON in ASCII, on one line, shortened
 printable_json  a value as whole JSON: a program can read it, a terminal can show it
 log_text        for logs: on one line, shortened, without tokens
+
+Also the words for a number of things, and for a slip of who typed a name.
 """
 
 import json
 import re
 import unicodedata
+from collections.abc import Collection, Iterable
 from typing import Any
 
 MARKS_MAX = 3  # accents on one letter; more would be written over the lines around
@@ -32,6 +35,20 @@ def printable(text: str) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 match`, `2 matches`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def nearest(typed: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """The name that was probably meant; empty if none is like it."""
+    from difflib import get_close_matches  # Slow to load, and seldom needed.
+
+    return next(iter(get_close_matches(typed, known, n=1, cutoff=likeness)), "")
+
+
+def there_are(typed: str, known: Collection[str], listed: str = "") -> str:
+    """`did you mean P01? There are P01, P02`; `listed` in place of all that is known."""
+    near = nearest(typed, known)
+    meant = f"did you mean {near}? There" if near else "there"
+    return f"{meant} are {listed or ', '.join(known)}"
 
 
 def one_line(text: str, at_most: int = LINE_MAX) -> str:

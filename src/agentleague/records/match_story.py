@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from shlex import quote
 from typing import Any
 
@@ -16,7 +15,7 @@ from agentleague.league.events import MatchAssigned
 from agentleague.league.league import League
 from agentleague.league.match_result import STAND
 from agentleague.protocol.messages import Exchange
-from agentleague.protocol.printable import one_line, one_line_json, printable
+from agentleague.protocol.printable import one_line, one_line_json, printable, there_are
 from agentleague.records.explanations import Cause, Ending, Result, detailed, ending_of, explained
 from agentleague.roles.effects import Event
 
@@ -303,7 +302,5 @@ def _ruling(ruling: OrganisersRuling) -> str:
 def _unknown(league: League, match_id: str) -> str:
     planned = league.planned_round(league.known_rounds)
     last = planned.matches[-1][0] if planned else "R1M1"
-    near = get_close_matches(match_id.upper(), league.matches, n=1)
-    meant = f"did you mean {near[0]}? There" if near else "there"
-    wanted = one_line(match_id, 64)
-    return f"there is no match {wanted!r} in this league; {meant} are R1M1 to {last}"
+    there = there_are(match_id.upper(), league.matches, f"R1M1 to {last}")
+    return f"there is no match {one_line(match_id, 64)!r} in this league; {there}"

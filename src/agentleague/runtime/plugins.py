@@ -16,6 +16,7 @@ from agentleague.errors import LeagueError, UnsupportedGame
 from agentleague.games.checks import GameProblem, check_game, check_names
 from agentleague.games.game import Game
 from agentleague.player.strategies import Strategy, needs_nothing
+from agentleague.protocol.printable import there_are
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -78,12 +79,7 @@ def _load(group: str, kind: str, name: str, refusal: type[LeagueError]) -> "tupl
         except Exception as error:  # A plug-in may be anybody's.
             what = f"{type(error).__name__}: {error}"
             raise refusal(f"{kind} {name!r} cannot be loaded: {what}") from error
-    from difflib import get_close_matches
-
-    names = _names(group)
-    near = get_close_matches(name.lower(), names, n=1)
-    meant = f"did you mean {near[0]}? There" if near else "there"
-    raise refusal(f"no {kind} {name!r} is installed; {meant} are {', '.join(names)}")
+    raise refusal(f"no {kind} {name!r} is installed; {there_are(name.lower(), _names(group))}")
 
 
 def _plug_ins(group: str) -> "EntryPoints":

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_
 import msgspec
 from msgspec import inspect as kinds
 
+from agentleague.protocol.printable import nearest
 from agentleague.roles.settings import (
     AgentSettings,
     ManagerSettings,
@@ -359,15 +360,13 @@ def _slip_in(variable: str) -> SettingError | None:
     """A variable that only another role knows is ignored, a slip is not."""
     if not variable.startswith(PREFIX) or variable.startswith(OTHERS_BEGIN):
         return None
-    from difflib import get_close_matches
-
     all_known = {name for role in ROLES for row in describe(role) for name in row.variables}
     names = [name.removeprefix(PREFIX) for name in sorted(all_known)]
-    near = get_close_matches(variable.removeprefix(PREFIX), names, n=1, cutoff=NEAR)
+    near = nearest(variable.removeprefix(PREFIX), names, NEAR)
     if variable in all_known or not near:
         return None
     return SettingError(
-        f"the variable {variable} is no setting; did you mean {PREFIX}{near[0]}? Else unset it"
+        f"the variable {variable} is no setting; did you mean {PREFIX}{near}? Else unset it"
     )
 
 
@@ -427,10 +426,6 @@ def _shown(value: Any) -> str:
 def _hint(key: str, rows: Mapping[str, Setting]) -> str:
     """The nearest name, also from that of an option or from another spelling."""
     plain = key.lower().replace("-", "_")
-    for name, short in SHORT.items():
-        if name in rows and plain == short:
-            return f"; did you mean {name!r}?"
-    from difflib import get_close_matches
-
-    near = get_close_matches(plain, rows, n=1)
-    return f"; did you mean {near[0]!r}?" if near else "; `league init` writes a file with all"
+    by_option = [name for name, short in SHORT.items() if name in rows and plain == short]
+    near = by_option[0] if by_option else nearest(plain, rows)
+    return f"; did you mean {near!r}?" if near else "; `league init` writes a file with all"

@@ -1,7 +1,6 @@
 """`league schema`: the messages as JSON Schema."""
 
 import json
-from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -9,6 +8,7 @@ import click
 from agentleague.cli.output import counted, print_json, say
 from agentleague.protocol.field_docs import example
 from agentleague.protocol.messages import MESSAGES
+from agentleague.protocol.printable import there_are
 from agentleague.protocol.schema import all_schemas, message_schema
 
 
@@ -39,11 +39,7 @@ def command(message_type: str | None, jsonrpc: bool, examples: Path | None) -> N
     """
     name = message_type.upper() if message_type else ""
     if name and name not in MESSAGES:
-        near = get_close_matches(name, MESSAGES, n=1)
-        meant = f"did you mean {near[0]}? There" if near else "there"
-        raise click.BadParameter(
-            f"{message_type} is not a message; {meant} are {', '.join(MESSAGES)}"
-        )
+        raise click.BadParameter(f"{message_type} is not a message; {there_are(name, MESSAGES)}")
     if examples and jsonrpc:
         raise click.UsageError("an example is a message without JSON-RPC; leave out --jsonrpc")
     if examples:
