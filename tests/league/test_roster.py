@@ -223,9 +223,9 @@ def test_a_renewal_may_move_the_end_point_and_is_found_there_from_then_on():
     renewed(roster, endpoint="http://y")
 
     assert roster.players["P01"].endpoint == "http://y"
-    assert roster.returning("Ann", places("http://x")) is None
-    assert roster.returning("Ann", places("http://y")) == "P01"
-    assert roster.returning("Bob", places("http://x")) == "P02"
+    assert roster.returning("Ann", places("http://x")) == []
+    assert roster.returning("Ann", places("http://y")) == [roster.players["P01"]]
+    assert roster.returning("Bob", places("http://x")) == [roster.players["P02"]]
 
 
 @rule("R-REG-06")

@@ -221,14 +221,10 @@ class RosterStates(RuleBasedStateMachine):
             for agent in self.players_here()
             if agent.endpoint == meta.contact_endpoint
             and (wanted == agent.wanted or (wanted or agent.agent_id) == agent.shown)
-        ]
-        playing = [agent for agent in meant if agent.agent_id not in self.removed]
-        return [
-            agent
-            for agent in playing or meant
-            if (is_home or agent.source == source)
+            and (is_home or agent.source == source)
             and not (self.is_open and is_home and not self.is_firm(agent))
         ]
+        return [agent for agent in meant if agent.agent_id not in self.removed] or meant
 
     def is_firm(self, agent):
         """Whether nobody can come in its place."""

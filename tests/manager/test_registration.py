@@ -14,7 +14,13 @@ from agentleague.errors import (
     UnsupportedGame,
     VersionMismatch,
 )
-from agentleague.league.events import LeagueStarted, PlayerReturned, TokenConfirmed, TokenRenewed
+from agentleague.league.events import (
+    LeagueStarted,
+    PlayerRemoved,
+    PlayerReturned,
+    TokenConfirmed,
+    TokenRenewed,
+)
 from agentleague.manager.claims import Claims
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.registration import Registration
@@ -423,6 +429,18 @@ def test_a_lease_is_told_to_a_referee_that_locks_and_is_the_leagues():
 
     assert as_referee(Decisions(0, 0), locks=True, terms=terms)[1].lease_seconds == 3.5
     assert as_referee(Decisions(0, 0), terms=terms)[1].lease_seconds is UNSET
+
+
+@rule("R-LEAGUE-32")
+def test_a_removed_player_comes_back_as_itself_also_where_another_was_before_it():
+    decisions = Decisions(0)
+    for player_id, source in (("P01", "10.0.0.9"), ("P02", "127.0.0.1")):
+        event, _ = as_player(decisions, source=source)
+        decisions.record(event, PlayerRemoved(player_id))
+
+    _, answer = as_player(decisions, source="127.0.0.1")
+
+    assert answer.player_id == "P02"
 
 
 @rule("R-REG-07")

@@ -245,14 +245,14 @@ class Roster:
         name = self.players[player_id].display_name
         return _is_suffixed(self.players[other_id].display_name, name, other_id)
 
-    def returning(self, name: str, where: frozenset[Place]) -> str | None:
-        """Who registered with this name and end point before; nobody is two players at one."""
-        wanted = clean_name(name)
+    def returning(self, name: str, where: frozenset[Place]) -> list[Member]:
+        """Who registered with this name and end point before; those who were removed come last."""
+        wanted, found = clean_name(name), list[Member]()
         for player_id in sorted(self.players_at(where), key=self.removed.__contains__):
             shown = self.players[player_id].display_name
             if shown == (wanted or player_id) or _is_suffixed(shown, wanted, player_id):
-                return player_id
-        return None
+                found.append(self.players[player_id])
+        return found
 
     def add_referee(self, event: events.RefereeRegistered) -> None:
         """Take a referee in; or let it wait, with a token that gives no right yet."""

@@ -113,7 +113,7 @@ class Registration:
         name, url = _name_and_url(params)
         known = self._league.roster.returning(name, places(url))
         if known:
-            raise errors.UnexpectedMessage(f"{known} is that player already")
+            raise errors.UnexpectedMessage(f"{known[0].agent_id} is that player already")
         meta = PlayerMeta(name, url, join_code=self._settings.join_code)
         event, _ = self._admit_new_player(meta, Caller(ORGANISER))
         event = replace(event, source=UNSET)
@@ -200,13 +200,11 @@ class Registration:
             return self._renew_player(meta, shown, caller)
         self._check_join_code(meta, "player_meta", caller.source)
         where = places(meta.contact_endpoint, caller.addresses)
-        known = roster.players.get(roster.returning(meta.display_name, where) or "")
         is_open = self._league.phase is Phase.REGISTERING
-        is_back = known is not None and self._claims.is_back(known, where, caller)
-        if known and is_open and self._claims.is_stronger(meta, where, caller, than=known):
-            is_back = False
-        if known and is_back:
-            return self._readmit_player(known.agent_id, meta)
+        for known in roster.returning(meta.display_name, where):
+            is_other = is_open and self._claims.is_stronger(meta, where, caller, than=known)
+            if not is_other and self._claims.is_back(known, where, caller):
+                return self._readmit_player(known, meta)
         if is_open and not meta.claim:
             self._claims.check_free(where, meta, caller)
         return self._admit_new_player(meta, caller)
@@ -340,11 +338,11 @@ class Registration:
         return TokenRenewed(member.agent_id, *at, proofs=meta.proofs, **more), answer
 
     def _readmit_player(
-        self, player_id: str, meta: PlayerMeta
+        self, member: Member, meta: PlayerMeta
     ) -> tuple[PlayerReturned | None, LeagueRegisterResponse]:
         """A player that lost its token; if it asks again, it is given the same one again."""
-        roster = self._league.roster
-        member, given = roster.players[player_id], roster.asking.get(player_id)
+        player_id = member.agent_id
+        given = self._league.roster.asking.get(player_id)
         generation = given or self._next_generation(player_id)
         token = self._token(player_id, generation)
         answer = replace(
