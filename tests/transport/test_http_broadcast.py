@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import pytest
 import uvloop
 
 from agentleague.errors import NoAnswer, NoConnection, PeerRefused, TokenInvalid
@@ -155,6 +156,18 @@ def test_meanwhile_it_is_known_who_is_waited_for():
             return waiting, await told, broadcast.awaited
 
     assert run(scenario) == ({"slow"}, {}, set())
+
+
+def test_nothing_goes_out_if_one_message_cannot_be_written():
+    async def scenario(league):
+        good, bad = await league.agent("P01"), await league.agent("P02")
+        with pytest.raises(TypeError):
+            league.tell([(good, [ENDED]), (bad, [RoundCompleted("league_1", object())])])
+        _, told = league.tell([(good, [TABLE])])
+        await told
+        return league.types("P01")
+
+    assert run(scenario) == ["LEAGUE_STANDINGS_UPDATE"]
 
 
 def test_after_a_cancel_nothing_is_told():

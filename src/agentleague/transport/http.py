@@ -204,6 +204,7 @@ class HttpTransport:
         Each gets its messages together. Any answer without an error acknowledges.
         """
         telling, bodies = _Telling(done), dict[int, bytes]()
+        calls_of: list[list[_Letter]] = []  # All are written before the first is sent.
         for to, told in letters:
             calls = []
             for message in told:
@@ -216,6 +217,8 @@ class HttpTransport:
                 call = _Letter(self, telling, message, request=request, until=until, ordered=True)
                 telling.open[call] = to.agent_id
                 calls.append(call)
+            calls_of.append(calls)
+        for (to, _), calls in zip(letters, calls_of, strict=True):
             self._client.send(to.url, calls)
         return telling
 
