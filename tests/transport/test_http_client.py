@@ -476,6 +476,33 @@ def test_an_idle_connection_is_closed_after_its_time(run):
     assert run(scenario()) == 1
 
 
+def test_connections_with_ordered_calls_are_kept_for_longer_but_only_so_many(run):
+    async def script(line):
+        while await line.request():
+            await line.answer(b"%d" % line.number)
+
+    async def scenario():
+        limits = {"idle_seconds": 0.02, "kept_seconds": 60, "kept": 1}
+        async with server(script) as kept, server(script) as other, Caller(**limits) as caller:
+            for peer in (kept, other):
+                await caller.post(peer.url, ordered=True)
+            assert await other.closed.get() == 1
+            return [(await caller.post(peer.url)).body for peer in (kept, other)]
+
+    assert run(scenario()) == [b"1", b"2"]
+
+
+def test_never_more_kept_connections_than_half_the_descriptors(run):
+    resource = pytest.importorskip("resource")
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+    async def scenario():
+        async with Caller(kept=2**40) as caller:
+            return caller.client._limits.kept
+
+    assert run(scenario()) < (2**30 if limit == resource.RLIM_INFINITY else limit / 2)
+
+
 @pytest.mark.parametrize("surprise", [b"", OK, b"\r\n"])
 def test_data_or_an_end_on_an_idle_connection_drops_it(run, surprise):
     async def script(line):

@@ -1,4 +1,7 @@
-"""One timer for all deadlines, because nearly everything ends before; one write a turn."""
+"""One timer for all deadlines, because nearly everything ends before; one write a turn.
+
+Also: how many sockets this process may open.
+"""
 
 import asyncio
 import logging
@@ -72,3 +75,13 @@ class WriteBatching:
                 write()
             except Exception:  # The other writes still happen.
                 log.exception("A write failed.")
+
+
+def descriptors() -> int:
+    """How many files and sockets this process may have open."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit.
+        return 2**31
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 2**31 if limit == resource.RLIM_INFINITY else limit

@@ -10,18 +10,21 @@ one of the last two ways takes no more calls and ends with its last one.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
 from agentleague.protocol.tokens import proof_line
-from agentleague.transport.event_loop import Deadlines, WriteBatching
+from agentleague.transport.event_loop import Deadlines, WriteBatching, descriptors
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, no_connection, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, HttpAnswer
 
 __all__ = ["Call", "ClientLimits", "HttpAnswer", "HttpClient", "request_of"]
 
 Done = Callable[[HttpAnswer], None]
-_Shared = tuple[Deadlines, WriteBatching]  # by all origins of a client
+# By all origins of a client; also the connections that are kept for longer.
+_Shared = tuple[Deadlines, WriteBatching, set[Connection]]
+_SPARE = 256  # descriptors that are for files and for new connections
 
 
 def request_of(body: bytes, proof_keys: tuple[bytes, ...] = ()) -> bytes:
@@ -50,7 +53,7 @@ class Origin:
     def __init__(
         self, endpoint: Endpoint, limits: ClientLimits, dialer: Dialer, shared: _Shared
     ) -> None:
-        self.deadlines, self.batching = shared
+        self.deadlines, self.batching, self._kept = shared
         self.loop = self.deadlines.loop
         self.waiting: deque[Call] = deque()
         self.connections: list[Connection] = []
@@ -89,10 +92,22 @@ class Origin:
     def forget(self, connection: Connection) -> None:
         """It is closed."""
         self.connections.remove(connection)
+        self._kept.discard(connection)
         if self.lines.get(connection.line) is connection:
             del self.lines[connection.line]
         if connection in self.idle:
             self.idle.remove(connection)
+
+    def rest(self, connection: Connection, now: float) -> None:
+        """It has no calls: keep it for the next, for longer if it is one to an agent of ours."""
+        kept, limits = self._kept, self._limits
+        if connection.line and len(kept) < limits.kept:
+            kept.add(connection)
+        seconds = limits.kept_seconds if connection in kept else limits.idle_seconds
+        connection.idle_until = now + seconds
+        self.idle.append(connection)
+        if not self.is_swept:
+            self.sweep()
 
     def sweep(self) -> None:
         """Drop what nobody used for so long, and look again when that is true of the next."""
@@ -110,7 +125,9 @@ class HttpClient:
     def __init__(
         self, guard: Guard, *, limits: ClientLimits | None = None, resolve: Resolve | None = None
     ) -> None:
-        self._limits, self._dialer = limits or ClientLimits(), Dialer(guard, resolve)
+        limits = limits or ClientLimits()
+        kept = min(limits.kept, descriptors() // 2 - _SPARE)
+        self._limits, self._dialer = replace(limits, kept=kept), Dialer(guard, resolve)
         self._targets: dict[str, tuple[bytes, Origin]] = {}  # By URL: the head of a request.
         self._origins: dict[tuple[str, str, int], Origin] = {}
         self._shared: _Shared | None = None
@@ -159,7 +176,7 @@ class HttpClient:
             self._origins = {key: each for key, each in self._origins.items() if each.connections}
         if self._shared is None:
             loop = asyncio.get_running_loop()
-            self._shared = Deadlines(loop), WriteBatching(loop)
+            self._shared = Deadlines(loop), WriteBatching(loop), set()
         origin = self._origins.get(endpoint[:3])
         if origin is None:
             origin = Origin(endpoint, self._limits, self._dialer, self._shared)

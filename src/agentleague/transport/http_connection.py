@@ -40,10 +40,12 @@ class ClientLimits:
     body_bytes: int = 10_240  # An answer with a longer body is no answer.
     header_bytes: int = 8_192  # The same for its headers, interim answers included.
     idle_seconds: float = 1.5  # A connection that nobody used for so long is closed.
+    kept_seconds: float = 25.0  # The same for one with ordered calls: our servers wait for 30.
+    kept: int = 16_384  # So many of those; never more than half the descriptor limit.
     connections_per_origin: int = 8  # Further calls to the same origin wait for one of these.
     interim: int = 5  # So many 1xx answers are skipped before the real one.
     pipelined: int = 64  # So many ordered calls may be outstanding on their connection.
-    targets: int = 4_096  # URLs that are remembered.
+    targets: int = 16_384  # URLs that are remembered.
 
 
 class Call(Struct, kw_only=True, eq=False):
@@ -253,10 +255,7 @@ class Connection(asyncio.Protocol):
         now, open_calls = origin.loop.time(), origin.deadlines.open
         self.usable = self.usable and self._problem is None
         if self.usable and not self.calls:
-            self.idle_until = now + self._limits.idle_seconds
-            origin.idle.append(self)
-            if not origin.is_swept:
-                origin.sweep()
+            origin.rest(self, now)
         for call, status, body, retry_after in finished:
             if not call.over:
                 call.over = True

@@ -19,7 +19,7 @@ from typing import Any, cast
 from agentleague import errors
 from agentleague.protocol.hosts import is_loopback
 from agentleague.roles.stimuli import Headers, write_headers
-from agentleague.transport.event_loop import WriteBatching
+from agentleague.transport.event_loop import WriteBatching, descriptors
 from agentleague.transport.http_reader import Reader, RequestChecks, ServerLimits
 from agentleague.transport.http_response import Handler, HttpRequest, Refused, Response
 
@@ -512,13 +512,3 @@ async def _resolve(hosts: Sequence[str]) -> dict[str, int]:
             infos = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
             families |= {str(info[4][0]): int(info[0]) for info in infos}
     return families
-
-
-def descriptors() -> int:
-    """How many files and sockets this process may have open."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit.
-        return 2**31
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 2**31 if limit == resource.RLIM_INFINITY else limit
