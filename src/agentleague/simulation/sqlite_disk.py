@@ -28,7 +28,7 @@ WAL_NAME = f"{FILE_NAME}-wal"
 LEFT_BEHIND = shutil.ignore_patterns("*-shm", "*.lock")  # what is gone with the process
 MEMORY = "/dev/shm"  # where files need no real disk; nothing here depends on that
 WAIT_SECONDS = 20.0  # for the journal's thread, in real time
-FLIPS = 3  # bits of a copy, one at a time
+FLIPS = 1  # bits of a copy, one at a time; each costs as much as half a league
 
 
 class SqliteDisk(Disk):

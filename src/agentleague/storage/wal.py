@@ -123,5 +123,5 @@ def _checksum(order: str, data: bytes, before: Sums = (0, 0)) -> Sums:
     one, two = before
     for first, second in iter_unpack(f"{order}II", data):
         one = (one + first + two) & _BITS
-        two = (two + second + one) & _BITS
-    return one, two
+        two += second + one  # It grows so slowly that it is cut off at the end.
+    return one, two & _BITS
