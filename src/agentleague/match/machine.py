@@ -39,18 +39,7 @@ from agentleague.match.game_progress import GameProgress
 from agentleague.match.messages import Conditions, MatchMessages, addresses
 from agentleague.match.question import Act, Ask, Complain, Failure, Question, Terms
 from agentleague.match.transcript import Transcript
-from agentleague.protocol.messages import (
-    AwaitedAnswer,
-    ChooseParityResponse,
-    GameJoinAck,
-    GameMoveResponse,
-    LockResponse,
-    MatchResultAck,
-    Message,
-    RoundMatch,
-    Seated,
-    tag_of,
-)
+from agentleague.protocol import messages
 from agentleague.roles.effects import Call, Drop, Effect, WakeAt
 from agentleague.roles.stimuli import Answered, Caller
 
@@ -139,12 +128,12 @@ class Transition:
 class Match:
     """A match; its calls and its timer carry the keys above."""
 
-    def __init__(self, match: RoundMatch, at: Conditions) -> None:
+    def __init__(self, match: messages.RoundMatch, at: Conditions) -> None:
         assert match.seats is not UNSET
         assert match.epoch is not UNSET
         self.match_id, self.epoch = match.match_id, match.epoch
         self.phase = NEW
-        self.closing: MatchResultAck | None = None  # the manager's answer to the report
+        self.closing: messages.MatchResultAck | None = None  # the manager's answer to the report
         self.fault: LeagueError | None = None  # of the answer that was pushed last
         self._match, self._at, self._rules = match, at, at.rules
         self._messages = MatchMessages(match, at)
@@ -157,7 +146,7 @@ class Match:
         self._open: dict[PlayerCall | ManagerCall, None] = {}  # calls whose answers matter, ordered
         self._questions: dict[int, Question] = {}
         self._failures: dict[int, LeagueError | None] = {}
-        self._result: LockResponse | None = None
+        self._result: messages.LockResponse | None = None
         self._tries = 0  # to get one answer out of the manager
         self._retry_at = NEVER  # when the manager is tried again
         self._rings_at = NEVER
@@ -177,18 +166,20 @@ class Match:
             return [self.players[seat].agent_id for seat in self._untold()]
         return [] if self.phase is CLOSED else [self._at.manager.agent_id]
 
-    def awaited(self, now: float) -> Iterator[AwaitedAnswer]:
+    def awaited(self, now: float) -> Iterator[messages.AwaitedAnswer]:
         """The answers that it has been waiting for, for a few seconds or longer."""
         for seat, question in self._questions.items():
             wait, player_id = question.wait(now), self.players[seat].agent_id
             if wait:
-                yield AwaitedAnswer(self.match_id, player_id, question.terms.message, *wait)
+                yield messages.AwaitedAnswer(
+                    self.match_id, player_id, question.terms.message, *wait
+                )
 
     def start(self, now: float) -> list[Effect]:
         """Invite both players at once; or first learn how far the match is."""
         return self._step(Start, None, now)
 
-    def reseat(self, seats: Sequence[Seated]) -> None:
+    def reseat(self, seats: Sequence[messages.Seated]) -> None:
         """A player has another address: the next attempt goes there."""
         self._messages.seats = seats
         self.players = addresses(seats)
@@ -213,7 +204,7 @@ class Match:
         self._rings_at = NEVER
         return self._step(Clock, None, now)
 
-    def admit(self, message: Message, caller: Caller) -> Pusher:
+    def admit(self, message: messages.Message, caller: Caller) -> Pusher:
         """Whose answer was pushed.
 
         Raises:
@@ -229,7 +220,7 @@ class Match:
             raise UnexpectedMessage(f"{self.match_id} holds another answer of yours already")
         return pusher
 
-    def pushed(self, pusher: Pusher, message: Message, now: float) -> list[Effect]:
+    def pushed(self, pusher: Pusher, message: messages.Message, now: float) -> list[Effect]:
         """A player sent its answer by itself; `admit` said whose it is."""
         self.fault = None
         self._notice_sleep(now)
@@ -342,11 +333,13 @@ class Match:
         self._set_clock()
         self._when_all_answered(now)
 
-    def _answer_pushed(self, push: tuple[Pusher, Message], now: float) -> None:
+    def _answer_pushed(self, push: tuple[Pusher, messages.Message], now: float) -> None:
         pusher, message = push
         question = self._questions[pusher.seat]
         if pusher.has_wrong_token:
-            self._notes.wrong_tokens[self.players[pusher.seat].agent_id] = tag_of(type(message))
+            self._notes.wrong_tokens[self.players[pusher.seat].agent_id] = messages.tag_of(
+                type(message)
+            )
         self.fault = question.fault_of(message)
         if self.fault and not pusher.is_signed:  # Any process at that address may have sent it.
             return
@@ -381,7 +374,7 @@ class Match:
         else:
             self._ask_for_moves(now)
 
-    def _learn(self, at: Seated, question: Question) -> None:
+    def _learn(self, at: messages.Seated, question: Question) -> None:
         """Note whether a player let every attempt run out, or answers such a question again."""
         asked, is_failed = question.terms.message, isinstance(question.result, Failure)
         if is_failed and question.is_timed_out and self._rules.patience == "learning":
@@ -416,7 +409,7 @@ class Match:
         message = self._messages.report(self._result, self._notes, began=self._began, now=now)
         self._call_manager(ReportCall, message, now)
 
-    def _call_manager(self, kind: type[ManagerCall], message: Message, now: float) -> None:
+    def _call_manager(self, kind: type[ManagerCall], message: messages.Message, now: float) -> None:
         self._tries, self._retry_at = self._tries + 1, NEVER
         key = kind(self.match_id, len(self._progress.numbers), self._tries)
         self._open[key] = None
@@ -432,7 +425,7 @@ class Match:
     def _lock_answered(self, answer: Answered, now: float) -> None:
         """The result ends the game; after a number it goes on."""
         message = answer.message
-        if not isinstance(message, LockResponse):
+        if not isinstance(message, messages.LockResponse):
             return self._retry(answer.error, now)
         if message.result is not UNSET:
             self._result = message
@@ -466,7 +459,7 @@ class Match:
         if self.phase is TELLING:
             self._when_all_told(now)
 
-    def _call_over(self, seat: int, attempt: int, message: Message, now: float) -> None:
+    def _call_over(self, seat: int, attempt: int, message: messages.Message, now: float) -> None:
         key = GameOverCall(self.match_id, seat, self._progress.turn, attempt)
         self._open[key] = None
         until = now + self._rules.game_over_seconds
@@ -487,7 +480,7 @@ class Match:
         return [seat for seat in seats if seat not in self._failures or not silent[seat]]
 
     def _report_answered(self, answer: Answered, now: float) -> None:
-        if not isinstance(answer.message, MatchResultAck):
+        if not isinstance(answer.message, messages.MatchResultAck):
             return self._retry(answer.error, now)
         self.closing = answer.message
         return self._close()
@@ -545,12 +538,12 @@ class Match:
         (RECOVERING, Clock): Transition(_retry_due),
         (JOINING, InvitationCall): Transition(_call_answered, PLAYING, LOCKING),
         (JOINING, ErrorCall): Transition(_complaint_answered, PLAYING, LOCKING),
-        (JOINING, GameJoinAck): Transition(_answer_pushed, PLAYING, LOCKING),
+        (JOINING, messages.GameJoinAck): Transition(_answer_pushed, PLAYING, LOCKING),
         (JOINING, Clock): Transition(_questions_due, PLAYING, LOCKING),
         (PLAYING, MoveCall): Transition(_call_answered, LOCKING),
         (PLAYING, ErrorCall): Transition(_complaint_answered, LOCKING),
-        (PLAYING, ChooseParityResponse): Transition(_answer_pushed, LOCKING),
-        (PLAYING, GameMoveResponse): Transition(_answer_pushed, LOCKING),
+        (PLAYING, messages.ChooseParityResponse): Transition(_answer_pushed, LOCKING),
+        (PLAYING, messages.GameMoveResponse): Transition(_answer_pushed, LOCKING),
         (PLAYING, Clock): Transition(_questions_due, LOCKING),
         (LOCKING, LockCall): Transition(_lock_answered, PLAYING, TELLING, REPORTING, CLOSED),
         (LOCKING, Clock): Transition(_retry_due),

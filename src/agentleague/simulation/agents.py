@@ -17,23 +17,7 @@ from agentleague.games import even_odd
 from agentleague.games.game import Game
 from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.player import strategies
-from agentleague.protocol.messages import (
-    WIRE_NAME,
-    ChooseParityCall,
-    GameMessage,
-    GameMoveCall,
-    LockedResult,
-    LockRequest,
-    LockResponse,
-    MatchResultReport,
-    Message,
-    RefereeRegisterRequest,
-    RefereeStatus,
-    ReportedResult,
-    RoundAnnouncement,
-    RoundMatch,
-    Rules,
-)
+from agentleague.protocol import messages
 from agentleague.roles.effects import Address, Turn
 from agentleague.roles.ports import Answer, Cancel, OnAnswer, OnAsk, Transport
 from agentleague.roles.stimuli import Caller
@@ -101,12 +85,12 @@ def answer_filter(trait: str, seed: str) -> AnswerFilter | None:
     if trait == MUTE:
         return lambda question, body: None
     if trait == HANGING:
-        moves = (ChooseParityCall, GameMoveCall)
+        moves = (messages.ChooseParityCall, messages.GameMoveCall)
         return lambda question, body: None if isinstance(question, moves) else body
     if trait != BABBLING:
         return None
 
-    def babble(question: Message, body: bytes) -> bytes | None:
+    def babble(question: messages.Message, body: bytes) -> bytes | None:
         kind = chance.randrange(6)
         if kind == 0:
             return chance.choice(_RUBBISH)
@@ -132,14 +116,16 @@ class ForeignTransport:
     def __init__(self, transport: Transport, clock: Lifetime, game: Game, seed: str) -> None:
         self._transport, self._clock, self._game, self._seed = transport, clock, game, seed
         self.broadcast = transport.broadcast
-        self._matches: dict[str, RoundMatch] = {}
-        self._rules = Rules()
+        self._matches: dict[str, messages.RoundMatch] = {}
+        self._rules = messages.Rules()
 
     def listen(self, on_ask: OnAsk) -> None:
         """Pass on what the referee is asked, without what only our managers say of locks."""
 
-        def on_message(message: Message, caller: Caller, reply: Callable[..., None]) -> None:
-            if isinstance(message, RoundAnnouncement):
+        def on_message(
+            message: messages.Message, caller: Caller, reply: Callable[..., None]
+        ) -> None:
+            if isinstance(message, messages.RoundAnnouncement):
                 matches = [
                     msgspec.structs.replace(match, locks=UNSET, decided=UNSET)
                     for match in message.matches
@@ -151,14 +137,14 @@ class ForeignTransport:
 
         self._transport.listen(on_message)
 
-    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
+    def call(self, to: Address, message: messages.Message, until: float, done: OnAnswer) -> Cancel:
         """Send only what the documents know of."""
-        if isinstance(message, LockRequest):
+        if isinstance(message, messages.LockRequest):
             locked = self._judged(message)
             return self._clock.call_at(self._clock.now(), lambda: done(Answer(locked, None, 0.0)))
         return self._transport.call(to, _documented(message), until, done)
 
-    def _judged(self, request: LockRequest) -> LockResponse:
+    def _judged(self, request: messages.LockRequest) -> messages.LockResponse:
         match = self._matches[request.match_id]
         players = (match.player_A_id, match.player_B_id)
         seed = f"{self._seed}|{request.epoch}".encode()
@@ -166,16 +152,20 @@ class ForeignTransport:
         case = MatchSetup(self._game, options, "", request.match_id, players, seed)
         verdict = compute_result(case, request.moves, request.forfeits)
         if verdict.result is None:
-            return LockResponse(request.match_id, verdict.index, verdict.value, request.moves)
-        result = LockedResult(verdict.result.winner_player_id, {}, verdict.result)
-        return LockResponse(request.match_id, verdict.index, moves=request.moves, result=result)
+            return messages.LockResponse(
+                request.match_id, verdict.index, verdict.value, request.moves
+            )
+        result = messages.LockedResult(verdict.result.winner_player_id, {}, verdict.result)
+        return messages.LockResponse(
+            request.match_id, verdict.index, moves=request.moves, result=result
+        )
 
 
-def _documented(message: Message) -> Message:
-    if isinstance(message, RefereeRegisterRequest):
+def _documented(message: messages.Message) -> messages.Message:
+    if isinstance(message, messages.RefereeRegisterRequest):
         meta = msgspec.structs.replace(message.referee_meta, locks=UNSET, proofs=UNSET, claim=UNSET)
         return msgspec.structs.replace(message, referee_meta=meta)
-    if isinstance(message, MatchResultReport):
+    if isinstance(message, messages.MatchResultReport):
         unknown = dict.fromkeys(("epoch", "transcript", "transcript_left_out", "silences"), UNSET)
         return msgspec.structs.replace(message, **unknown)
     return message
@@ -197,9 +187,9 @@ class FalseTransport(RefereeTransport):
 
     TRAIT = FALSE
 
-    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
+    def call(self, to: Address, message: messages.Message, until: float, done: OnAnswer) -> Cancel:
         """Pass on all but some of the reports."""
-        if isinstance(message, MatchResultReport) and self._chance.random() < 0.5:
+        if isinstance(message, messages.MatchResultReport) and self._chance.random() < 0.5:
             message = _falsified(message)
         return self._transport.call(to, message, until, done)
 
@@ -217,12 +207,12 @@ class HoldingTransport(RefereeTransport):
         super().__init__(transport, clock, seed)
         self._denied: set[str] = set()
 
-    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
+    def call(self, to: Address, message: messages.Message, until: float, done: OnAnswer) -> Cancel:
         """Keep some locks back."""
-        if isinstance(message, RefereeStatus):
+        if isinstance(message, messages.RefereeStatus):
             own = [each for each in message.matches if each not in self._denied]
             message = msgspec.structs.replace(message, matches=own)
-        if not isinstance(message, LockRequest) or self._chance.random() < 0.6:
+        if not isinstance(message, messages.LockRequest) or self._chance.random() < 0.6:
             return self._transport.call(to, message, until, done)
         if self._chance.random() < 0.5:
             return lambda: None
@@ -241,14 +231,14 @@ class MeddlingTransport(RefereeTransport):
 
     TRAIT = MEDDLING
 
-    def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
+    def call(self, to: Address, message: messages.Message, until: float, done: OnAnswer) -> Cancel:
         """Pass everything on, and some reports again when nobody waits for them any more."""
-        if isinstance(message, MatchResultReport):
+        if isinstance(message, messages.MatchResultReport):
             false, when = _falsified(message), self._clock.now() + self._chance.uniform(0.1, 8.0)
             self._clock.call_at(when, lambda: self._again(to, false, when))
         return self._transport.call(to, message, until, done)
 
-    def _again(self, to: Address, report: MatchResultReport, when: float) -> None:
+    def _again(self, to: Address, report: messages.MatchResultReport, when: float) -> None:
         self._transport.call(to, report, when + REPLY_SECONDS, lambda answer: None)
 
 
@@ -257,7 +247,7 @@ TRANSPORTS: dict[str, Callable[[Transport, Lifetime, str], Transport]] = {
 }
 
 
-def _falsified(report: MatchResultReport) -> MatchResultReport:
+def _falsified(report: messages.MatchResultReport) -> messages.MatchResultReport:
     players = list(report.result.score)
     others = [each for each in players if each != report.result.winner]
     result = msgspec.structs.replace(report.result, winner=others[0] if others else None)
@@ -283,9 +273,9 @@ class Impostor:
         self._own_token, self._taken, self._refused = own_token, taken, refused
         self._tries = 0
 
-    def sees(self, message: Message) -> None:
+    def sees(self, message: messages.Message) -> None:
         """A message to the player; one of a match carries a token."""
-        if isinstance(message, GameMessage) and self._tries < FORGERIES_MAX:
+        if isinstance(message, messages.GameMessage) and self._tries < FORGERIES_MAX:
             self._tries += 1
             seen = message.auth_token or ""
             for token, scope in ((seen, "match"), (self._own_token(), "league")):
@@ -293,19 +283,19 @@ class Impostor:
                     self._send(_lock(message, token), scope)
                     self._send(_report(message, token), scope)
 
-    def _send(self, message: LockRequest | MatchResultReport, scope: str) -> None:
+    def _send(self, message: messages.LockRequest | messages.MatchResultReport, scope: str) -> None:
         def answered(answer: Answer) -> None:
             if answer.message is not None:
                 self._taken(f"{type(message).__name__} of {message.match_id} by a player was taken")
             elif answer.error and answer.error.context.get("code") == TokenInvalid.code:
-                self._refused(WIRE_NAME[type(message)], scope)
+                self._refused(messages.WIRE_NAME[type(message)], scope)
 
         until = self._clock.now() + REPLY_SECONDS
         self._transport.call(self._manager, message, until, answered)
 
 
-def _lock(seen: GameMessage, token: str) -> LockRequest:
-    return LockRequest(
+def _lock(seen: messages.GameMessage, token: str) -> messages.LockRequest:
+    return messages.LockRequest(
         match_id=seen.match_id,
         epoch=seen.epoch or 1,
         index=0,
@@ -317,10 +307,10 @@ def _lock(seen: GameMessage, token: str) -> LockRequest:
     )
 
 
-def _report(seen: GameMessage, token: str) -> MatchResultReport:
-    return MatchResultReport(
+def _report(seen: messages.GameMessage, token: str) -> messages.MatchResultReport:
+    return messages.MatchResultReport(
         match_id=seen.match_id,
-        result=ReportedResult(winner=seen.player_id),
+        result=messages.ReportedResult(winner=seen.player_id),
         sender="referee:REF01",
         conversation_id="conv-forged",
         auth_token=token,

@@ -44,7 +44,6 @@ class Thief:
         network: SimulatedNetwork,
         observer: Observer,
         manager: Address,
-        *,
         life_with_tokens: Callable[[str], float | None],
         seed: int,
     ) -> None:

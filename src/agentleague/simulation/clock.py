@@ -30,6 +30,10 @@ class VirtualClock:
         heappush(self._due, (when if when > now else now, next(self._order), entry))
         return entry.clear
 
+    def call_after(self, seconds: float, wake: Callable[[], None]) -> None:
+        """Call back in so many virtual seconds."""
+        self.call_at(self.time + seconds, wake)
+
     def step(self) -> bool:
         """Let the next thing happen; False where nothing is due any more."""
         due = self._due

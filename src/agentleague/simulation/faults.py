@@ -30,9 +30,8 @@ class Fault(NamedTuple):
     seconds: float | None = 1.0
 
     def __str__(self) -> str:
-        how_long = " for good" if self.seconds is None else ""
-        if self.seconds:
-            how_long = f" for {self.seconds:g} s"
+        how_long = f" for {self.seconds:g} s" if self.seconds else ""
+        how_long = " for good" if self.seconds is None else how_long
         return f"after event {self.event}: {self.kind} of {', '.join(self.who)}{how_long}"
 
 
@@ -49,7 +48,7 @@ class Faults:
     def plan(self, faults: Sequence[Fault]) -> None:
         """Let these happen after their events."""
         for fault in faults:
-            self._league.after_event(fault.event, lambda fault=fault: self.happen(fault))  # type: ignore[misc]
+            self._league.after_event(fault.event, partial(self.happen, fault))
 
     def happen(self, fault: Fault) -> None:
         """Let it happen now, unless the trouble is over."""
@@ -60,8 +59,7 @@ class Faults:
 
     def end_at(self, seconds: float) -> None:
         """Let nothing go wrong after so many seconds; processes that died for good stay dead."""
-        clock = self._league.clock
-        clock.call_at(clock.now() + seconds, self.end)
+        self._league.clock.call_after(seconds, self.end)
 
     def end(self) -> None:
         """Mend everything."""
@@ -71,7 +69,7 @@ class Faults:
     def _mend(self) -> None:
         self._is_over, league = True, self._league
         league.observer.note("from now on nothing goes wrong any more")
-        sleepers = [process.awake_at for process in league.processes.values()]
+        sleepers = [process.lifetime.awake_at for process in league.processes.values()]
         league.healed_at = max(league.clock.now(), *sleepers)
         league.links.heal()
         league.disk.mend()
@@ -82,15 +80,15 @@ class Faults:
 
     def end_with_a_crash(self, seconds: float) -> None:
         """Let the manager die last, when the league's end is on disk."""
-        league, clock = self._league, self._league.clock
+        league = self._league
 
         def strike() -> None:
             league.crash(MANAGER)
-            clock.call_at(clock.now() + seconds, self._mend)
+            league.clock.call_after(seconds, self._mend)
 
         def on_commit(events: Sequence[Event]) -> None:
             if any(isinstance(event, LeagueEnded) for event in events):
-                clock.call_at(clock.now(), strike)
+                league.clock.call_after(0.0, strike)
 
         league.disk.on_commit = on_commit
 
@@ -100,9 +98,8 @@ class Faults:
             process.clocks = self._wrong_clocks
 
     def _wrong_clocks(self) -> tuple[float, float]:
-        uniform = self._chance.uniform
-        ahead = uniform(-CLOCK_SECONDS, CLOCK_SECONDS)
-        return ahead, uniform(-CLOCK_SECONDS, CLOCK_SECONDS)
+        uniform = partial(self._chance.uniform, -CLOCK_SECONDS, CLOCK_SECONDS)
+        return uniform(), uniform()
 
     def _crash(self, fault: Fault) -> None:
         league = self._league
@@ -127,7 +124,7 @@ class Faults:
             self._cut([(MANAGER, name)], seconds)
             for second in range(int(seconds)):
                 again = partial(self._start_again, name)
-                league.clock.call_at(league.clock.now() + second * FLAP_SECONDS, again)
+                league.clock.call_after(second * FLAP_SECONDS, again)
 
     def _start_again(self, name: str) -> None:
         if not self._is_over:
@@ -150,24 +147,22 @@ class Faults:
         self._cut(ways, fault.seconds or 0.0)
 
     def _cut(self, ways: Sequence[tuple[str, str]], seconds: float) -> None:
-        clock = self._league.clock
         for number, mend in enumerate(self._league.links.cut(ways)):
             wait = seconds if number == 0 else self._chance.uniform(0.0, seconds)
-            clock.call_at(clock.now() + wait, mend)
+            self._league.clock.call_after(wait, mend)
 
     def _full_disk(self, fault: Fault) -> None:
-        clock, disk = self._league.clock, self._league.disk
-        disk.state = "full"
-        clock.call_at(clock.now() + (fault.seconds or 0.0), disk.mend)
+        self._league.disk.state = "full"
+        self._league.clock.call_after(fault.seconds or 0.0, self._league.disk.mend)
 
     def _failing_disk(self, fault: Fault) -> None:
         self._league.disk.state = "failed"
 
     def _slow_disk(self, fault: Fault) -> None:
-        disk, clock = self._league.disk, self._league.clock
+        disk = self._league.disk
         disk.sync_seconds = SLOW_SYNC_SECONDS
         as_usual = partial(setattr, disk, "sync_seconds", SYNC_SECONDS)
-        clock.call_at(clock.now() + (fault.seconds or 0.0), as_usual)
+        self._league.clock.call_after(fault.seconds or 0.0, as_usual)
 
     # Commands of the organiser, who waits for no answer, but looks whether the league goes on.
 
@@ -189,22 +184,15 @@ class Faults:
     def _rule(self, fault: Fault) -> None:
         league = self._league
         league.observer.catch_up()
-        decided = list(league.observer.tables.recount.decisions)
+        recount = league.observer.tables.recount
+        decided = list(recount.decisions)
         if not decided:
             self._later(fault)
             return
         match_id, verdict = self._chance.choice(decided), self._chance.choice(VERDICTS)
-        winner = self._chance.choice(league.observer.tables.recount.matches[match_id])
-        self._command(
-            "rule",
-            match_id=match_id,
-            verdict=verdict,
-            winner=winner if verdict == "win" else None,
-            reason="by the seed",
-        )
-
-    def _abort(self, fault: Fault) -> None:
-        self._command("abort")
+        drawn = self._chance.choice(recount.matches[match_id])
+        params = {"match_id": match_id, "verdict": verdict, "reason": "by the seed"}
+        self._command("rule", winner=drawn if verdict == "win" else None, **params)
 
     def _command(self, command: str, **params: Any) -> None:
         self._league.command(command, lambda answer: None, **params)
@@ -212,7 +200,7 @@ class Faults:
     def _look_in(self, seconds: float) -> None:
         if not self._will_look:
             self._will_look = True
-            self._league.clock.call_at(self._league.clock.now() + seconds, self._look)
+            self._league.clock.call_after(seconds, self._look)
 
     def _look(self) -> None:
         """Start a league that waits for the organiser."""
@@ -228,9 +216,7 @@ class Faults:
 
     def _later(self, fault: Fault) -> None:
         """Try again after some events: it is too early."""
-        league = self._league
-        later = fault._replace(event=league.events + LATER_EVENTS)
-        league.after_event(later.event, lambda: self.happen(later))
+        self.plan([fault._replace(event=self._league.events + LATER_EVENTS)])
 
     KINDS: ClassVar[dict[str, Callable[..., None]]] = {
         "crash": _crash,
@@ -246,5 +232,5 @@ class Faults:
         "pause": _pause,
         "remove": _remove,
         "rule": _rule,
-        "abort": _abort,
+        "abort": lambda self, fault: self._command("abort"),
     }

@@ -5,8 +5,10 @@ message that is sent; processes may crash after any event.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from hashlib import sha256
 from random import Random
+from string import digits
 from typing import Any
 
 from msgspec.structs import replace
@@ -91,9 +93,10 @@ class SimulatedLeague:
         self._add(MANAGER, self._manager, disk=self.disk)
         keeps_state = agents.referees_keep_state
         for number in range(1, referees + 1):
-            self._add(f"referee{number}", self._referee(number), keeps_state=keeps_state)
+            build = partial(self._referee, number)
+            self._add(f"referee{number}", build, keeps_state=keeps_state)
         for number in range(1, players + 1):
-            self._add(f"player{number}", self._player(number), keeps_state=True)
+            self._add(f"player{number}", partial(self._player, number), keeps_state=True)
         self._give_traits()
 
     def after_event(self, number: int, what: Callable[[], None]) -> None:
@@ -113,19 +116,14 @@ class SimulatedLeague:
     def command(self, command: str, done: OnAnswer, **params: Any) -> None:
         """Send a command of the organiser."""
         organiser = self.network.add(url_of("organiser"), "player", Lifetime(self.clock))
-        message = LeagueCommand(
-            command,
-            params,
-            sender="organiser",
-            conversation_id="conv-command",
-            auth_token=self._secrets.admin_token,
-        )
+        names = {"sender": "organiser", "conversation_id": "conv-command"}
+        message = LeagueCommand(command, params, **names, auth_token=self._secrets.admin_token)
         to = Address(MANAGER, url_of(MANAGER))
         organiser.call(to, message, self.clock.now() + _REPLY_SECONDS, done)
 
     def run(self, seconds: float = 600.0) -> "SimulatedLeague":
         """Until the league is over and everybody is told, or so many seconds have passed."""
-        self.run_until(self._is_over, seconds)
+        self.run_until(lambda: self.is_over, seconds)
         self.observer.catch_up()
         return self
 
@@ -141,9 +139,7 @@ class SimulatedLeague:
             self._is_quiet = not clock.step()
             if self._is_quiet:
                 return
-            self.events += 1
-            if self.events >= self._next_planned:
-                self._happen()
+            self._event()
             steps += 1
             if steps % STEPS_AT_ONCE == 0:
                 assert clock.time > before, f"time stands still for {STEPS_AT_ONCE:,} steps"
@@ -152,9 +148,6 @@ class SimulatedLeague:
     @property
     def is_over(self) -> bool:
         """Whether the manager is done and so are the others, or had time enough to be."""
-        return self._is_over()
-
-    def _is_over(self) -> bool:
         manager = self.processes[MANAGER]
         if not (manager.is_done and manager.is_alive and self.disk.is_clean):
             self._done_at = None
@@ -206,16 +199,13 @@ class SimulatedLeague:
         return [each.agent_id for each in here if each.endpoint == url]
 
     def _event(self) -> None:
+        """Count it, and do what was planned for it."""
         self.events += 1
         if self.events >= self._next_planned:
-            self._happen()
-
-    def _happen(self) -> None:
-        """Do what was planned for this event."""
-        planned = self._planned.pop(self._next_planned)
-        self._next_planned = min(self._planned, default=_NEVER)
-        for what in planned:
-            what()
+            planned = self._planned.pop(self._next_planned)
+            self._next_planned = min(self._planned, default=_NEVER)
+            for what in planned:
+                what()
 
     def _add(self, name: str, build: Callable[[Ports], Host], **more: Any) -> None:
         self.processes[name] = Process(self.network, name, build, **more)
@@ -240,13 +230,8 @@ class SimulatedLeague:
                 return None
             return process.born_at if process.role._registration.match_tokens else None
 
-        thief = Thief(
-            self.network,
-            self.observer,
-            Address(MANAGER, url_of(MANAGER)),
-            life_with_tokens=life_with_tokens,
-            seed=self.seed,
-        )
+        manager = Address(MANAGER, url_of(MANAGER))
+        thief = Thief(self.network, self.observer, manager, life_with_tokens, self.seed)
         self.observer.attackers.add(THIEF)
         self.observer.listeners.append(thief.sees)
 
@@ -281,31 +266,19 @@ class SimulatedLeague:
             role = Probing(manager, self.bugs, ports, self.network.alive.__contains__)
         self.disk.claim(LEAGUE_ID)
         self.observer.capacity.restart()
-        host = Host(
-            role,
-            ports.clock,
-            ports.transport,
-            ledger=Ledger(self.disk, LEAGUE_ID, receipt=manager.receipt),
-        )
+        ledger = Ledger(self.disk, LEAGUE_ID, receipt=manager.receipt)
+        host = Host(role, ports.clock, ports.transport, ledger=ledger)
         host.replay(self.disk.read(LEAGUE_ID), read_event)
         return host
 
-    def _referee(self, number: int) -> Callable[[Ports], Host]:
-        def build(ports: Ports) -> Host:
-            settings = RefereeSettings(
-                manager_url=url_of(MANAGER),
-                display_name=f"Referee {number}",
-                endpoint=ports.transport.url,
-                game_types=(self.agents.game.name,),
-                register_seconds=self.agents.register_seconds,
-                max_concurrent_matches=self.agents.capacity,
-            )
-            role = Referee(settings, self.load_game)
-            role.remember(self._claiming(f"referee{number}", ports))
-            transport = self._transport(f"referee{number}", ports)
-            return Host(Watched(role, self.bugs, ports.news), ports.clock, transport)
-
-        return build
+    def _referee(self, number: int, ports: Ports) -> Host:
+        name = f"referee{number}"
+        settings = self._agent_settings(name, ports)
+        settings["max_concurrent_matches"] = self.agents.capacity
+        role = Referee(RefereeSettings(**settings), self.load_game)
+        role.remember(self._claiming(name, ports))
+        transport = self._transport(name, ports)
+        return Host(Watched(role, self.bugs, ports.news), ports.clock, transport)
 
     def _transport(self, name: str, ports: Ports) -> Transport:
         trait, seed = self.agents.traits.get(name, ""), f"{name}|{self.seed}"
@@ -314,26 +287,24 @@ class SimulatedLeague:
         changed = TRANSPORTS.get(trait)
         return changed(ports.transport, ports.clock, seed) if changed else ports.transport
 
-    def _player(self, number: int) -> Callable[[Ports], Host]:
+    def _player(self, number: int, ports: Ports) -> Host:
         name, seed = f"player{number}", f"{self.seed}|{number}"
+        role = Player(PlayerSettings(**self._agent_settings(name, ports), seed=seed))
+        role.remember(self._claiming(name, ports))
+        trait = self.agents.traits.get(name, "")
+        runner = runner_of(trait, ports.clock, self.agents.think_seconds, seed)
+        watched = Watched(role, self.bugs, ports.news)
+        return Host(watched, ports.clock, ports.transport, runner=runner)
 
-        def build(ports: Ports) -> Host:
-            settings = PlayerSettings(
-                manager_url=url_of(MANAGER),
-                display_name=f"Player {number}",
-                endpoint=ports.transport.url,
-                game_types=(self.agents.game.name,),
-                register_seconds=self.agents.register_seconds,
-                seed=seed,
-            )
-            role = Player(settings)
-            role.remember(self._claiming(name, ports))
-            trait = self.agents.traits.get(name, "")
-            runner = runner_of(trait, ports.clock, self.agents.think_seconds, seed)
-            watched = Watched(role, self.bugs, ports.news)
-            return Host(watched, ports.clock, ports.transport, runner=runner)
-
-        return build
+    def _agent_settings(self, name: str, ports: Ports) -> dict[str, Any]:
+        kind = name.rstrip(digits)
+        return {
+            "manager_url": url_of(MANAGER),
+            "display_name": f"{kind.title()} {name.removeprefix(kind)}",
+            "endpoint": ports.transport.url,
+            "game_types": (self.agents.game.name,),
+            "register_seconds": self.agents.register_seconds,
+        }
 
     def _claiming(self, name: str, ports: Ports) -> AgentState:
         """What an agent kept; one that kept nothing makes a claim that it never made before."""

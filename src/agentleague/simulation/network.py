@@ -5,7 +5,8 @@ then, unless it is lost or its way is cut. An agent that waits for the answer of
 told that the connection is gone.
 """
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from random import Random
 from typing import Any, NamedTuple
@@ -41,7 +42,7 @@ class Links:
 
     def __init__(self, chance: Random) -> None:
         self._random = chance.random
-        self._cut: dict[tuple[str, str], int] = {}  # way -> by how many cuts
+        self._cut: Counter[tuple[str, str]] = Counter()  # way -> by how many cuts
         self.is_reliable = True  # every message arrives once
         self.conditions = RELIABLE
 
@@ -77,28 +78,20 @@ class Links:
         repeats = self._conditions.repeats
         return repeats > 0 and self._random() < repeats
 
-    def cut(self, ways: Iterable[tuple[str, str]]) -> list[Callable[[], None]]:
+    def cut(self, ways: Sequence[tuple[str, str]]) -> list[Callable[[], None]]:
         """Cut these ways; returns a function for each that mends it."""
-        return [self._cut_one(way) for way in ways]
+        self._cut.update(ways)
+        self._look()
+        return [partial(self._mend, way) for way in ways]
 
     def heal(self) -> None:
         """Mend all cuts, and lose and repeat nothing any more."""
         self._cut.clear()
         self.conditions = RELIABLE
 
-    def _cut_one(self, way: tuple[str, str]) -> Callable[[], None]:
-        self._cut[way] = self._cut.get(way, 0) + 1
+    def _mend(self, way: tuple[str, str]) -> None:
+        self._cut -= Counter([way])
         self._look()
-
-        def mend() -> None:
-            left = self._cut.get(way, 0) - 1
-            if left > 0:
-                self._cut[way] = left
-            else:
-                self._cut.pop(way, None)
-            self._look()
-
-        return mend
 
     def _look(self) -> None:
         conditions = self._conditions
@@ -186,11 +179,6 @@ class SimulatedTransport(MemoryTransport):
 class _Exchange:
     """One request on its way there, its answer on its way back, and the deadline of both."""
 
-    __slots__ = (
-        *("_asked", "_asker", "_began", "_done", "_is_open", "_message", "_network"),
-        *("_stop_deadline", "head"),
-    )
-
     def __init__(
         self, network: SimulatedNetwork, asker: SimulatedTransport, message: Message, done: OnAnswer
     ) -> None:
@@ -199,7 +187,6 @@ class _Exchange:
         self._is_open = True
         self.head = b""
         self._asked: list[SimulatedTransport] = []  # who is to answer
-        self._stop_deadline: Cancel = _nothing
 
     def begin(self, to: Address, until: float) -> Cancel:
         network, url = self._network, to.url
@@ -252,14 +239,13 @@ class _Exchange:
         if agent not in self._asked or agent.lifetime.is_over:
             return
         network, source = self._network, agent.source
-        if network.answer_filters:
-            changed = network.answer_filters.get(agent.url, _unchanged)(self._message, body)
-            if changed is None:
-                return
-            body = changed
+        changes = network.answer_filters.get(agent.url)
+        answer = changes(self._message, body) if changes else body
+        if answer is None:
+            return
         self._asked.remove(agent)
         if network.links.is_reliable or not network.links.loses(source, self._asker.source):
-            network.later(partial(self._answered, source, body))
+            network.later(partial(self._answered, source, answer))
         else:
             network.watcher.lost(source, self._asker.source, self._message)
         network.on_sent()
@@ -317,11 +303,3 @@ def url_of(name: str) -> str:
 def host_of(url: str) -> str:
     """The name of the agent at an address."""
     return urlsplit(url).hostname or url
-
-
-def _nothing() -> None:
-    """There is nothing to stop yet."""
-
-
-def _unchanged(question: Message, body: bytes) -> bytes:
-    return body

@@ -58,7 +58,7 @@ class Process:
         self.host: Host | None = None  # while it lives
         self.news: list[str] = []  # of its role, from all its lives
         self._network, self._name, self._build = network, name, build
-        self._lifetime = Lifetime(network.clock)
+        self.lifetime = Lifetime(network.clock)
         self._transport: SimulatedTransport | None = None
         self._state = AgentState()
 
@@ -80,7 +80,7 @@ class Process:
         network = self._network
         self.born_at = network.clock.now()
         ahead, wrong = self.clocks()
-        self._lifetime = lifetime = Lifetime(network.clock, ahead)
+        self.lifetime = lifetime = Lifetime(network.clock, ahead)
         receiver = self._name.rstrip(digits)  # manager, referee or player
         self._transport = network.add(url_of(self._name), receiver, lifetime)
         if self.disk:
@@ -101,12 +101,7 @@ class Process:
         """Do nothing for a while; messages wait meanwhile."""
         if self.host:
             self.stalls += 1
-            self._lifetime.stall(seconds)
-
-    @property
-    def awake_at(self) -> float:
-        """Since when it runs, or when it will run again."""
-        return self._lifetime.awake_at
+            self.lifetime.stall(seconds)
 
     def forget(self) -> None:
         """Lose what it kept for its next life."""
@@ -114,8 +109,7 @@ class Process:
 
     def restart_after(self, seconds: float) -> None:
         """Begin another life in a while."""
-        clock = self._network.clock
-        clock.call_at(clock.now() + seconds, self.start)
+        self._network.clock.call_after(seconds, self.start)
 
     def _die(self) -> None:
         if not self.host:
@@ -123,7 +117,7 @@ class Process:
         if self.keeps_state:
             self._state = self.role.state if self.role.state.token else self._state
         self.host = None
-        self._lifetime.end()
+        self.lifetime.end()
         assert self._transport
         self._network.remove(self._transport)
         if self.disk:
@@ -132,7 +126,7 @@ class Process:
     def _end(self, summary: Any) -> None:
         self.is_done = True
         if self.disk is None:
-            self._lifetime.call_at(self._lifetime.now(), self._die)
+            self.lifetime.call_at(self.lifetime.now(), self._die)
 
     def _fail(self, error: BaseException) -> None:
         """Its disk is broken, or it has a bug: it ends, and is started again."""
