@@ -96,7 +96,6 @@ def check(simulated: SimulatedLeague, history: LeagueHistory = CALM) -> None:
 def _checked(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str]:
     observer = simulated.observer
     replayed, events = observer.league, observer.events
-    yield from _one_result_each(observer.tables.recount)
     yield from _complete(replayed, observer.tables.recount, history)
     yield from _table(replayed, observer.tables.recount)
     yield from _technical(simulated, replayed, history)
@@ -127,8 +126,9 @@ def _by_the_rules(simulated: SimulatedLeague, history: LeagueHistory) -> Iterato
         yield from rules.unbalanced_seats(observer.league, observer.events)
     if history.steady:
         yield from rules.forgotten_sessions(observer.league, timed, observer.capacity.given)
-    for name, process in simulated.processes.items():
-        if name.startswith("player") and not process.crashes:
+    for name in simulated.players:
+        process = simulated.processes[name]
+        if not process.crashes:
             yield from (f"{name}: {each}" for each in rules.told_twice(process.news))
 
 
@@ -148,13 +148,10 @@ def _verified(simulated: SimulatedLeague) -> Iterator[str]:
         yield hidden
 
 
-def _one_result_each(recount: Recount) -> Iterator[str]:
+def _complete(league: League, recount: Recount, history: LeagueHistory) -> Iterator[str]:
     for match_id, number in recount.decisions.items():
         if number > 1:
             yield f"I1: {match_id} has {number} results"
-
-
-def _complete(league: League, recount: Recount, history: LeagueHistory) -> Iterator[str]:
     if league.phase is not Phase.COMPLETED or (league.aborted and not history.aborted):
         yield f"I7: the league is {league.phase}, aborted: {league.aborted}"
     if league.aborted:
@@ -194,9 +191,8 @@ def _results_told(
     simulated: SimulatedLeague, league: League, history: LeagueHistory
 ) -> Iterator[str]:
     observer = simulated.observer
-    for name in simulated.processes:
-        is_away = name in (*history.away, *history.brief)
-        if not name.startswith("player") or is_away or not simulated.is_known(name):
+    for name in simulated.players:
+        if name in (*history.away, *history.brief) or not simulated.is_known(name):
             continue
         for match in league.matches.of_player.get(simulated.player_id(name), ()):
             is_told = (url_of(name), match.match_id) in observer.results_told
@@ -245,8 +241,9 @@ def _undisputed(
             yield f"{match.match_id} was given out {match.epoch} times"
     for name, process in simulated.processes.items():
         for sentence in process.news:
-            is_wrong_draw = "THE DRAW IS WRONG" in sentence and not _is_foreign(simulated, sentence)
-            if "was dropped" in sentence or is_wrong_draw:
+            match_id = sentence.partition(":")[0] if "THE DRAW IS WRONG" in sentence else None
+            is_wrong = match_id and not simulated.observer.is_foreign(league.matches[match_id])
+            if is_wrong or "was dropped" in sentence:
                 yield f"{name}: {sentence}"
 
 
@@ -271,17 +268,9 @@ def _went_on(event: Disputed, league: League) -> bool:
     return is_removed and not league.roster.referees[event.referee_id].locks
 
 
-def _is_foreign(simulated: SimulatedLeague, sentence: str) -> bool:
-    """Whether it is about a match of a referee that draws by itself."""
-    match = simulated.observer.league.matches[sentence.partition(":")[0]]
-    return simulated.observer.is_foreign(match)
-
-
 def _kept(simulated: SimulatedLeague, league: League) -> Iterator[str]:
-    """Without a crash of its referee no match changes hands.
-
-    A referee whose registration was not answered is registered twice, once superseded.
-    """
+    """Without a crash of its referee no match changes hands."""
+    # A referee whose registration was not answered is registered twice, once superseded.
     referees = [name for name in simulated.processes if name.startswith("referee")]
     if len(league.roster.referees) == len(referees):
         for match in league.matches.values():
@@ -293,15 +282,14 @@ def _prompt(simulated: SimulatedLeague, league: League) -> Iterator[str]:
     """A match takes as long as its players may take to join and to move, and no longer."""
     terms, game = league.rules.rules, simulated.agents.game
     turns = turns_max(game, terms.game_options)
-    joining = longest_match(terms, 0)
     for match_id, waited in simulated.observer.waits.items():
         record = league.matches[match_id]
-        decided, closing = record.decided, record.closing
-        longest = longest_match(terms, turns) if decided and decided.moves else None
-        if decided and longest is None:
-            is_joined = closing and any(row.message != INVITATION for row in closing.exchanges)
-            longest = longest_match(terms, 1) if is_joined else joining
-        if longest is not None and waited > longest:
+        if not record.decided:
+            continue
+        rows = record.closing.exchanges if record.closing else ()
+        is_joined = any(row.message != INVITATION for row in rows)
+        longest = longest_match(terms, turns if record.decided.moves else int(is_joined))
+        if waited > longest:
             yield f"I10: the players of {match_id} waited {waited:g} seconds, not {longest:g}"
 
 
@@ -341,11 +329,8 @@ class Recovery:
     def __init__(self, league: SimulatedLeague, healed_at: float, odd: Collection[str]) -> None:
         self._league, self._observer, self._odd = league, league.observer, odd
         self._healed_at = healed_at
-        self._names = {
-            league.player_id(name): name
-            for name in league.processes
-            if name.startswith("player") and league.is_known(name)
-        }
+        known = filter(league.is_known, league.players)
+        self._names = {league.player_id(name): name for name in known}
 
     def found(self) -> Iterator[str]:
         """Sentences about what does not hold."""
@@ -370,12 +355,9 @@ class Recovery:
 
     def _there(self) -> dict[str, str]:
         """Players that are alive and take part, by id."""
-        league, removed = self._league, self._observer.league.roster.removed
-        return {
-            player_id: name
-            for player_id, name in self._names.items()
-            if name not in league.gone and player_id not in removed
-        }
+        gone, removed = self._league.gone, self._observer.league.roster.removed
+        known = self._names.items()
+        return {each: name for each, name in known if name not in gone and each not in removed}
 
     def _end_is_told(self) -> Iterator[str]:
         """The end was decided after the trouble, or its manager came back and had to tell it."""
@@ -401,11 +383,8 @@ class Recovery:
                 yield f"I7: {name} was there and never told how {match.match_id} ended"
 
     def _later_rounds(self) -> Iterator[str]:
-        rounds = [
-            event.round_id
-            for event in self._since(self._healed_at + SETTLE_SECONDS)
-            if isinstance(event, RoundScheduled)
-        ]
+        since = self._since(self._healed_at + SETTLE_SECONDS)
+        rounds = [event.round_id for event in since if isinstance(event, RoundScheduled)]
         for match in self._observer.league.matches.values():
             if match.round_id in rounds:
                 yield from self._as_in_a_calm_league(match)
@@ -420,17 +399,11 @@ class Recovery:
                 yield f"I8: {sound} lost {match.match_id}: {result.reason}"
         if result and result.no_contest is True:
             yield f"I8: {match.match_id} is no contest: {result.reason}"
-        if match.epoch > 1 and not match.unreached and not self._was_with_an_odd_one(match):
+        referees = self._observer.league.roster.referees
+        ends = [referees[each].endpoint for each in set(match.referees)]
+        # A foreign referee may hold a match for long; a false one may never be believed.
+        is_odd = any(host_of(end) in self._odd for end in ends)
+        if match.epoch > 1 and not match.unreached and not is_odd:
             yield f"I7: {match.match_id} was given out {match.epoch} times for no reason"
-        if self._was_twice_with_one(match):
+        if len(set(ends)) < len(ends):
             yield f"I7: {match.match_id} was given to one referee under two ids: {match.referees}"
-
-    def _was_with_an_odd_one(self, match: MatchRecord) -> bool:
-        """A foreign referee may hold a match for long; a false one may never be believed."""
-        referees = self._observer.league.roster.referees
-        return any(host_of(referees[each].endpoint) in self._odd for each in match.referees)
-
-    def _was_twice_with_one(self, match: MatchRecord) -> bool:
-        referees = self._observer.league.roster.referees
-        holders = set(match.referees)
-        return len({referees[each].endpoint for each in holders}) < len(holders)

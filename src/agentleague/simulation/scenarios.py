@@ -18,21 +18,8 @@ from typing import Any, NamedTuple
 
 from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
 from agentleague.games.game import Game
-from agentleague.simulation.agents import (
-    BABBLING,
-    DEFAULT,
-    FALSE,
-    FOREIGN,
-    HANGING,
-    HOLDING,
-    IMPOSTOR,
-    LATE,
-    MEDDLING,
-    MUTE,
-    RUDE,
-    SLOW,
-    Agents,
-)
+from agentleague.simulation import agents as traits
+from agentleague.simulation.agents import DEFAULT, Agents
 from agentleague.simulation.faults import Fault
 from agentleague.simulation.invariants import LeagueHistory
 from agentleague.simulation.league import MANAGER, SimulatedLeague
@@ -43,6 +30,7 @@ FILES_EVERY = 7  # one league in so many has a journal of files; no divisor of t
 EVENTS_A_PLAYER = 150  # in a league of one cycle, roughly
 TROUBLE_SECONDS = 200.0
 EXHAUSTIVE_SECONDS = 300.0  # after which nothing crashes any more
+EVERYBODY = (MANAGER, "referee", "player")
 PAIRS = 1_000  # of crashes, in one league
 PAIR_GAPS = (1, 2, 5, 20, 80)  # events between the two crashes of a pair
 
@@ -50,7 +38,6 @@ PAIR_GAPS = (1, 2, 5, 20, 80)  # events between the two crashes of a pair
 class Scenario(NamedTuple):
     """One league and its faults."""
 
-    mode: str
     seed: int
     players: int = 4
     referees: int = 2
@@ -65,36 +52,38 @@ class Scenario(NamedTuple):
     final_crash_seconds: float | None = None  # how long the manager is away when the end is on disk
     history: LeagueHistory = LeagueHistory()
 
-    def names(self, kind: str) -> list[str]:
-        """`referee1`… or `player1`…"""
-        number = self.players if kind == "player" else self.referees
-        return [f"{kind}{each}" for each in range(1, number + 1)]
+    def names(self, *kinds: str) -> list[str]:
+        """`manager`, `referee1`… or `player1`…"""
+        numbers = {"referee": range(1, self.referees + 1), "player": range(1, self.players + 1)}
+        return [f"{kind}{number}" for kind in kinds for number in numbers.get(kind, [""])]
 
     @property
     def has_holders(self) -> bool:
         """Whether a referee takes part that may hold a match for long, as a foreign one may."""
-        return not {FOREIGN, HOLDING}.isdisjoint(self.agents.traits.values())
+        return not {traits.FOREIGN, traits.HOLDING}.isdisjoint(self.agents.traits.values())
 
 
 def calm(seed: int) -> Scenario:
     """Nothing goes wrong, so only an agent that is to blame loses or waits."""
     chance = Random(f"calm|{seed}")
-    plain = Scenario("calm", seed, chance.randint(2, 8), chance.randint(1, 3))
+    plain = Scenario(seed, chance.randint(2, 8), chance.randint(1, 3))
     one = chance.choice(plain.names("player"))
-    trait = chance.choice(("", "dead", MUTE, SLOW, RUDE, BABBLING, IMPOSTOR))
-    if trait == MUTE and seed % 2:
-        trait = HANGING
-    loses = trait in ("dead", MUTE, HANGING, RUDE, BABBLING)
-    traits = {one: trait} if trait and trait != "dead" else {}
+    trait = chance.choice(
+        ("", "dead", traits.MUTE, traits.SLOW, traits.RUDE, traits.BABBLING, traits.IMPOSTOR)
+    )
+    if trait == traits.MUTE and seed % 2:
+        trait = traits.HANGING
+    loses = trait in ("dead", traits.MUTE, traits.HANGING, traits.RUDE, traits.BABBLING)
+    is_odd = trait not in ("", "dead")
     return plain._replace(
         settings={"cycles": chance.choice((1, 1, 2)), **_other_rules(seed)},
-        agents=Agents(game=chance.choice(GAMES), traits=traits),
+        agents=Agents(game=chance.choice(GAMES), traits={one: trait} if is_odd else {}),
         dead=one if trait == "dead" else "",
         wrong_clocks=chance.random() < 0.5,
-        sqlite=_has_files(seed),
+        sqlite=seed % FILES_EVERY == 0,
         history=LeagueHistory(
             away=[one] if loses else (),
-            silent=one if trait in ("dead", MUTE, HANGING) else "",
+            silent=one if trait in ("dead", traits.MUTE, traits.HANGING) else "",
             prompt=True,
         ),
     )
@@ -105,7 +94,6 @@ def chaos(seed: int) -> Scenario:
     chance = Random(f"chaos|{seed}")
     players = chance.choice((2, 3, 4, 4, 4, 4, 5, 6))
     plain = Scenario(
-        "chaos",
         seed,
         players,
         chance.choice((1, 2, 2, 3)),
@@ -120,7 +108,7 @@ def chaos(seed: int) -> Scenario:
     scenario = plain._replace(agents=agents)
     for add in chance.sample(TROUBLES, chance.randint(1, 3)):
         scenario = add(scenario, chance)
-    return scenario._replace(history=expected(scenario), sqlite=_has_files(seed))
+    return scenario._replace(history=expected(scenario), sqlite=seed % FILES_EVERY == 0)
 
 
 def liveness(seed: int) -> Scenario:
@@ -132,7 +120,6 @@ def liveness(seed: int) -> Scenario:
     agents = Agents(referees_keep_state=chance.random() < 0.5, think_seconds=(0.0, 1.0))
     loss = chance.uniform(0.1, 0.6)
     scenario = Scenario(
-        "liveness",
         seed,
         chance.randint(2, 5),
         chance.randint(1, 3),
@@ -151,24 +138,19 @@ def liveness(seed: int) -> Scenario:
     scenario = scenario._replace(faults=[*faults, *deaths])
     if chance.random() < 0.2:
         scenario = scenario._replace(final_crash_seconds=chance.choice((0.5, 15.0)))
-    return scenario._replace(history=expected(scenario), sqlite=_has_files(seed))
-
-
-def _has_files(seed: int) -> bool:
-    return seed % FILES_EVERY == 0
+    return scenario._replace(history=expected(scenario), sqlite=seed % FILES_EVERY == 0)
 
 
 def hostile(seed: int) -> Scenario:
     """Somebody attacks a league whose agents come and go, so that tokens and referees change."""
     chance = Random(f"hostile|{seed}")
     plain = Scenario(
-        "hostile",
         seed,
         chance.randint(3, 7),
         chance.choice((2, 2, 3)),
         settings={"cycles": chance.choice((1, 2)), **_other_rules(seed)},
         trouble_seconds=TROUBLE_SECONDS,
-        sqlite=_has_files(seed),
+        sqlite=seed % FILES_EVERY == 0,
     )
     run = chance.choice(((0.0, 0.1), (0.0, 1.0), (0.0, 3.0)))
     agents = Agents(
@@ -179,10 +161,10 @@ def hostile(seed: int) -> Scenario:
         thief=True,
     )
     scenario = plain._replace(agents=agents)
-    odd = chance.choice((HOLDING, HOLDING, MEDDLING, ""))
+    odd = chance.choice((traits.HOLDING, traits.HOLDING, traits.MEDDLING, ""))
     if odd:
         scenario = _with_trait(scenario, scenario.names("referee")[1], odd)
-    rude = chance.choice((RUDE, "", ""))
+    rude = chance.choice((traits.RUDE, "", ""))
     if rude:
         scenario = _with_trait(scenario, scenario.names("player")[0], rude)
     for add in chance.sample(COMINGS, chance.randint(1, 2)):
@@ -200,15 +182,10 @@ def _other_rules(seed: int) -> dict[str, Any]:
 
 
 def _agents_come_back(scenario: Scenario, chance: Random) -> Scenario:
-    who = [*scenario.names("referee"), *scenario.names("player")]
+    who = scenario.names("referee", "player")
     for _ in range(chance.randint(1, 3)):
         scenario = _more(scenario, chance, "crash", who, (0.01, 0.5))
     return scenario
-
-
-def _agents_flap(scenario: Scenario, chance: Random) -> Scenario:
-    who = [*scenario.names("referee"), *scenario.names("player")]
-    return _more(scenario, chance, "flapping", who, (7.0,))
 
 
 def _a_silent_pause(scenario: Scenario, chance: Random) -> Scenario:
@@ -218,10 +195,22 @@ def _a_silent_pause(scenario: Scenario, chance: Random) -> Scenario:
     return scenario._replace(faults=[*scenario.faults, *pause])
 
 
-COMINGS: Sequence[Callable[[Scenario, Random], Scenario]] = (
-    _agents_come_back,
-    _agents_come_back,
-    _agents_flap,
+Trouble = Callable[[Scenario, Random], Scenario]
+
+
+def _faults(kinds: Sequence[str], who: Sequence[str], seconds: Sequence[float]) -> Trouble:
+    """Adds faults of one of these kinds; a single kind is not drawn."""
+
+    def add(scenario: Scenario, chance: Random) -> Scenario:
+        kind = chance.choice(kinds) if len(kinds) > 1 else kinds[0]
+        return _more(scenario, chance, kind, scenario.names(*who), seconds)
+
+    return add
+
+
+COMINGS: Sequence[Trouble] = (
+    *(_agents_come_back, _agents_come_back),
+    _faults(["flapping"], ["referee", "player"], [7.0]),
     _a_silent_pause,
 )
 TIE_BREAKS: Sequence[Sequence[str]] = (
@@ -231,27 +220,8 @@ TIE_BREAKS: Sequence[Sequence[str]] = (
 )
 
 
-def _manager_crashes(scenario: Scenario, chance: Random) -> Scenario:
-    return _more(scenario, chance, "crash", [MANAGER], (0.01, 0.5, 5.0, 30.0))
-
-
-def _referees_crash(scenario: Scenario, chance: Random) -> Scenario:
-    kind = chance.choice(("crash", "amnesia"))
-    return _more(scenario, chance, kind, scenario.names("referee"), (0.01, 0.5, 5.0, 30.0))
-
-
-def _players_crash(scenario: Scenario, chance: Random) -> Scenario:
-    kind = chance.choice(("crash", "amnesia"))
-    return _more(scenario, chance, kind, scenario.names("player"), (0.01, 0.5, 5.0, 60.0))
-
-
-def _somebody_sleeps(scenario: Scenario, chance: Random) -> Scenario:
-    everybody = [MANAGER, *scenario.names("referee"), *scenario.names("player")]
-    return _more(scenario, chance, "sleep", everybody, (0.3, 3.0, 12.0, 40.0))
-
-
 def _ways_are_cut(scenario: Scenario, chance: Random) -> Scenario:
-    everybody = [MANAGER, *scenario.names("referee"), *scenario.names("player")]
+    everybody = scenario.names(*EVERYBODY)
     faults = list(scenario.faults)
     for _ in range(chance.randint(1, 3)):
         kind = chance.choice(("one-way cut", "cut", "partition"))
@@ -277,11 +247,6 @@ def _messages_repeat(scenario: Scenario, chance: Random) -> Scenario:
     )
 
 
-def _disk_trouble(scenario: Scenario, chance: Random) -> Scenario:
-    kind = chance.choice(("full disk", "failing disk", "slow disk"))
-    return _more(scenario, chance, kind, [MANAGER], (0.5, 3.0, 15.0))
-
-
 def _organiser_commands(scenario: Scenario, chance: Random) -> Scenario:
     """A league is seldom aborted, since little can go wrong in it afterwards."""
     kind = chance.choice(("pause", "pause", "pause", "rule", "rule", "remove", "remove", "abort"))
@@ -290,7 +255,7 @@ def _organiser_commands(scenario: Scenario, chance: Random) -> Scenario:
 
 
 def _odd_players(scenario: Scenario, chance: Random) -> Scenario:
-    kinds = (SLOW, LATE, RUDE, BABBLING, MUTE, IMPOSTOR)
+    kinds = (traits.SLOW, traits.LATE, traits.RUDE, traits.BABBLING, traits.MUTE, traits.IMPOSTOR)
     return _with_trait(scenario, chance.choice(scenario.names("player")), chance.choice(kinds))
 
 
@@ -299,22 +264,21 @@ def _odd_referees(scenario: Scenario, chance: Random) -> Scenario:
     names = scenario.names("referee")[1:]
     if not names:
         return scenario
-    return _with_trait(scenario, chance.choice(names), chance.choice((FOREIGN, FALSE)))
+    return _with_trait(
+        scenario, chance.choice(names), chance.choice((traits.FOREIGN, traits.FALSE))
+    )
 
 
-TROUBLES: Sequence[Callable[[Scenario, Random], Scenario]] = (
-    _manager_crashes,
-    _manager_crashes,
-    _referees_crash,
-    _referees_crash,
-    _players_crash,
-    _somebody_sleeps,
+TROUBLES: Sequence[Trouble] = (
+    *[_faults(["crash"], [MANAGER], [0.01, 0.5, 5.0, 30.0])] * 2,
+    *[_faults(["crash", "amnesia"], ["referee"], [0.01, 0.5, 5.0, 30.0])] * 2,
+    _faults(["crash", "amnesia"], ["player"], [0.01, 0.5, 5.0, 60.0]),
+    _faults(["sleep"], EVERYBODY, [0.3, 3.0, 12.0, 40.0]),
     _ways_are_cut,
     _messages_are_lost,
     _messages_repeat,
-    _disk_trouble,
-    _organiser_commands,
-    _organiser_commands,
+    _faults(["full disk", "failing disk", "slow disk"], [MANAGER], [0.5, 3.0, 15.0]),
+    *(_organiser_commands, _organiser_commands),
     _odd_players,
     _odd_referees,
 )
@@ -335,31 +299,34 @@ def _event(scenario: Scenario, chance: Random) -> int:
 
 
 def _with_trait(scenario: Scenario, name: str, trait: str) -> Scenario:
-    traits = {**scenario.agents.traits, name: trait}
-    return scenario._replace(agents=scenario.agents._replace(traits=traits))
+    agents = scenario.agents
+    return scenario._replace(agents=agents._replace(traits={**agents.traits, name: trait}))
 
 
 def expected(scenario: Scenario) -> LeagueHistory:
     """What may be expected of the league after these faults."""
     touched = {name for fault in scenario.faults for name in fault.who}
-    traits = scenario.agents.traits
-    is_cut = [fault for fault in scenario.faults if fault.kind in ("one-way cut", "cut")]
+    trait_of = scenario.agents.traits
     referees = [fault for fault in scenario.faults if _concerns_referees(fault)]
-    lossy = scenario.conditions.loss > 0 or any(MANAGER in fault.who for fault in is_cut)
-    lossy = lossy or any(fault.kind in ("partition", "flapping") for fault in scenario.faults)
-    odd = {name for name, trait in traits.items() if trait != IMPOSTOR}
+    lossy = scenario.conditions.loss > 0 or any(map(_loses_messages, scenario.faults))
+    odd = {name for name, trait in trait_of.items() if trait != traits.IMPOSTOR}
     is_foreign = scenario.has_holders
     return LeagueHistory(
         away=sorted(name for name in touched | odd if name.startswith("player")),
         referees_away=bool(referees) or bool(odd & set(scenario.names("referee"))),
         no_contests=lossy or is_foreign or len(referees) > 2,
         lossy=lossy,
-        odd=sorted(odd - {name for name, trait in traits.items() if trait == SLOW}),
-        disputes=not {FALSE, MEDDLING}.isdisjoint(traits.values()),
+        odd=sorted(odd - {name for name, trait in trait_of.items() if trait == traits.SLOW}),
+        disputes=not {traits.FALSE, traits.MEDDLING}.isdisjoint(trait_of.values()),
         sound_disk=not any(fault.kind.endswith("disk") for fault in scenario.faults),
         steady=not lossy and not any(MANAGER in fault.who for fault in scenario.faults),
         aborted=any(fault.kind == "abort" for fault in scenario.faults),
     )
+
+
+def _loses_messages(fault: Fault) -> bool:
+    is_cut = fault.kind in ("one-way cut", "cut") and MANAGER in fault.who
+    return is_cut or fault.kind in ("partition", "flapping")
 
 
 def _concerns_referees(fault: Fault) -> bool:
@@ -378,16 +345,14 @@ class CrashKind(NamedTuple):
     keeps_state: bool = False
 
 
+PLAYERS = Scenario(0).names("player")
 AWAY = LeagueHistory(referees_away=True)
 ALONE_AWAY = AWAY._replace(steady=True)
 CRASH_KINDS: Sequence[CrashKind] = (
     CrashKind("crash", (MANAGER,), 0.5),
     CrashKind("crash", ("referee1",), 0.5, AWAY),
     CrashKind("crash", ("referee2",), 0.5, AWAY),
-    *(
-        CrashKind("crash", (f"player{n}",), 0.5, LeagueHistory(brief=[f"player{n}"]))
-        for n in range(1, 5)
-    ),
+    *(CrashKind("crash", (who,), 0.5, LeagueHistory(brief=[who])) for who in PLAYERS),
     CrashKind("crash", (MANAGER,), 30.0),
     CrashKind("crash", ("referee1",), 0.5, ALONE_AWAY, keeps_state=True),
     CrashKind("crash", ("referee1",), None, AWAY),
@@ -404,19 +369,16 @@ CRASH_KINDS: Sequence[CrashKind] = (
 
 def exhaustive(number: int) -> Scenario:
     """The crash of this number."""
-    return _crash(number)._replace(sqlite=_has_files(number))
-
-
-def _crash(number: int) -> Scenario:
-    league_seed = 0
-    while number >= crashes_total(league_seed):
-        number -= crashes_total(league_seed)
+    league_seed, left = 0, number
+    while left >= crashes_total(league_seed):
+        left -= crashes_total(league_seed)
         league_seed += 1
-    total = events_total(league_seed)
-    if number >= len(CRASH_KINDS) * total:
-        return _pair(league_seed, number - len(CRASH_KINDS) * total)
-    event, kind = divmod(number, len(CRASH_KINDS))
-    return _single(league_seed, event + 1, CRASH_KINDS[kind])
+    event, kind = divmod(left, len(CRASH_KINDS))
+    if event < events_total(league_seed):
+        scenario = _single(league_seed, event + 1, CRASH_KINDS[kind])
+    else:
+        scenario = _pair(league_seed, left - len(CRASH_KINDS) * events_total(league_seed))
+    return scenario._replace(sqlite=number % FILES_EVERY == 0)
 
 
 def crashes_total(league_seed: int = 0) -> int:
@@ -432,7 +394,6 @@ def events_total(league_seed: int) -> int:
 
 def _single(league_seed: int, event: int, kind: CrashKind) -> Scenario:
     return Scenario(
-        "exhaustive",
         league_seed,
         agents=Agents(referees_keep_state=kind.keeps_state),
         faults=[Fault(event, kind.kind, kind.who, kind.seconds)],
@@ -452,7 +413,6 @@ def _pair(league_seed: int, number: int) -> Scenario:
     ]
     are_referees = any(fault.who != (MANAGER,) for fault in faults)
     return Scenario(
-        "exhaustive",
         league_seed,
         faults=faults,
         trouble_seconds=EXHAUSTIVE_SECONDS,
