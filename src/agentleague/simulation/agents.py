@@ -6,6 +6,7 @@ stands for the same league for ever.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from random import Random
 from typing import Any, ClassVar, NamedTuple
 
@@ -75,7 +76,7 @@ def runner_of(
     """The strategy of a player; a slow one takes as long as it may, a late one longer."""
     chance = Random(f"mind|{seed}")
     bounds = {SLOW: (20.0, 29.5), LATE: (25.0, 45.0)}.get(trait, seconds)
-    strategy = _rude(chance) if trait == RUDE else strategies.random
+    strategy = partial(_rude, chance) if trait == RUDE else strategies.random
     return SimulatedRunner(strategy, clock, lambda: chance.uniform(*bounds))
 
 
@@ -87,27 +88,20 @@ def answer_filter(trait: str, seed: str) -> AnswerFilter | None:
     if trait == HANGING:
         moves = (messages.ChooseParityCall, messages.GameMoveCall)
         return lambda question, body: None if isinstance(question, moves) else body
-    if trait != BABBLING:
-        return None
-
-    def babble(question: messages.Message, body: bytes) -> bytes | None:
-        kind = chance.randrange(6)
-        if kind == 0:
-            return chance.choice(_RUBBISH)
-        if kind == 1:
-            return body.replace(b'"R', b'"Q')  # About a match that nobody plays.
-        if kind == 2:
-            return body[: chance.randrange(len(body))]
-        return body
-
-    return babble
+    return partial(_babble, chance) if trait == BABBLING else None
 
 
-def _rude(chance: Random) -> Callable[[Turn], Any]:
-    def rude(turn: Turn) -> Any:
-        return chance.choice(_ILLEGAL) if chance.random() < 0.5 else strategies.random(turn)
+def _babble(chance: Random, question: messages.Message, body: bytes) -> bytes:
+    kind = chance.randrange(6)
+    if kind == 0:
+        return chance.choice(_RUBBISH)
+    if kind == 1:
+        return body.replace(b'"R', b'"Q')  # About a match that nobody plays.
+    return body[: chance.randrange(len(body))] if kind == 2 else body
 
-    return rude
+
+def _rude(chance: Random, turn: Turn) -> Any:
+    return chance.choice(_ILLEGAL) if chance.random() < 0.5 else strategies.random(turn)
 
 
 class ForeignTransport:
@@ -195,11 +189,10 @@ class FalseTransport(RefereeTransport):
 
 
 class HoldingTransport(RefereeTransport):
-    """Turns a referee into one that holds on to matches: it locks when it has lost them.
+    """Turns a referee into one that holds on to matches: it locks when it has lost them."""
 
-    Some it denies to have, and later takes the turn of the referee that has them by then; of others
-    it says again and again that it runs them.
-    """
+    # Some it denies to have, and takes the turn of the one that has them by then; of others it says
+    # again and again that it runs them.
 
     TRAIT = HOLDING
 
@@ -219,10 +212,7 @@ class HoldingTransport(RefereeTransport):
         self._denied.add(message.match_id)
         late = msgspec.structs.replace(message, epoch=message.epoch + 1)
         when = self._clock.now() + HOLD_SECONDS
-
-        def send() -> None:
-            self._transport.call(to, late, when + REPLY_SECONDS, done)
-
+        send = partial(self._transport.call, to, late, when + REPLY_SECONDS, done)
         return self._clock.call_at(when, send)
 
 
@@ -235,11 +225,9 @@ class MeddlingTransport(RefereeTransport):
         """Pass everything on, and some reports again when nobody waits for them any more."""
         if isinstance(message, messages.MatchResultReport):
             false, when = _falsified(message), self._clock.now() + self._chance.uniform(0.1, 8.0)
-            self._clock.call_at(when, lambda: self._again(to, false, when))
+            again = partial(self._transport.call, to, false, when + REPLY_SECONDS, lambda _: None)
+            self._clock.call_at(when, again)
         return self._transport.call(to, message, until, done)
-
-    def _again(self, to: Address, report: messages.MatchResultReport, when: float) -> None:
-        self._transport.call(to, report, when + REPLY_SECONDS, lambda answer: None)
 
 
 TRANSPORTS: dict[str, Callable[[Transport, Lifetime, str], Transport]] = {
@@ -248,17 +236,13 @@ TRANSPORTS: dict[str, Callable[[Transport, Lifetime, str], Transport]] = {
 
 
 def _falsified(report: messages.MatchResultReport) -> messages.MatchResultReport:
-    players = list(report.result.score)
-    others = [each for each in players if each != report.result.winner]
+    others = [each for each in report.result.score if each != report.result.winner]
     result = msgspec.structs.replace(report.result, winner=others[0] if others else None)
     return msgspec.structs.replace(report, result=result)
 
 
 class Impostor:
-    """Tries to be a referee with the tokens that one player has and sees.
-
-    The manager may never accept such a message, and journals the attempt before it refuses it.
-    """
+    """Tries to be a referee with a player's tokens: never accepted, and journalled when refused."""
 
     def __init__(
         self,
@@ -279,9 +263,8 @@ class Impostor:
             self._tries += 1
             seen = message.auth_token or ""
             for token, scope in ((seen, "match"), (self._own_token(), "league")):
-                if token:
-                    self._send(_lock(message, token), scope)
-                    self._send(_report(message, token), scope)
+                for forged in _forged(message, token) if token else ():
+                    self._send(forged, scope)
 
     def _send(self, message: messages.LockRequest | messages.MatchResultReport, scope: str) -> None:
         def answered(answer: Answer) -> None:
@@ -294,24 +277,14 @@ class Impostor:
         self._transport.call(self._manager, message, until, answered)
 
 
-def _lock(seen: messages.GameMessage, token: str) -> messages.LockRequest:
-    return messages.LockRequest(
-        match_id=seen.match_id,
-        epoch=seen.epoch or 1,
-        index=0,
-        moves=[],
-        forfeits=[("P02" if seen.player_id == "P01" else "P01", "made an illegal move")],
-        sender="referee:REF01",
-        conversation_id="conv-forged",
-        auth_token=token,
-    )
-
-
-def _report(seen: messages.GameMessage, token: str) -> messages.MatchResultReport:
-    return messages.MatchResultReport(
-        match_id=seen.match_id,
-        result=messages.ReportedResult(winner=seen.player_id),
-        sender="referee:REF01",
-        conversation_id="conv-forged",
-        auth_token=token,
+def _forged(
+    seen: messages.GameMessage, token: str
+) -> tuple[messages.LockRequest, messages.MatchResultReport]:
+    names: dict[str, Any] = {"match_id": seen.match_id, "conversation_id": "conv-forged"}
+    names |= {"sender": "referee:REF01", "auth_token": token}
+    lost = [("P02" if seen.player_id == "P01" else "P01", "made an illegal move")]
+    result = messages.ReportedResult(winner=seen.player_id)
+    return (
+        messages.LockRequest(epoch=seen.epoch or 1, index=0, moves=[], forfeits=lost, **names),
+        messages.MatchResultReport(result=result, **names),
     )

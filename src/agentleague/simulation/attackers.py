@@ -25,6 +25,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
+from agentleague.simulation.agents import REPLY_SECONDS
 from agentleague.simulation.clock import Lifetime
 from agentleague.simulation.network import SimulatedNetwork
 from agentleague.simulation.observer import Observer
@@ -32,7 +33,6 @@ from agentleague.simulation.observer import Observer
 THIEF = "thief"
 TRIES_MAX = 40
 TRY_SECONDS = (0.05, 1.0)  # between two tries; they are closer together in the beginning
-REPLY_SECONDS = 10.0
 NAMES = ("match_id", "player_id", "league_id", "round_id", "epoch", "sender")  # of a message
 
 
@@ -107,19 +107,20 @@ class Thief:
 
     def _move_for_a_player(self) -> None:
         """Push a move to its referee, without a token or with one that was made up."""
-        asked = [
-            each for each in self._seen[-4:] if isinstance(each[1], ChooseParityCall | GameMoveCall)
-        ]
+        calls: dict[type, type[Any]] = {
+            ChooseParityCall: ChooseParityResponse,
+            GameMoveCall: GameMoveResponse,
+        }
+        asked = [seen for _, seen in self._seen[-4:] if type(seen) in calls]
         if not asked:
             return
-        _, seen = self._chance.choice(asked)
-        answer: type[Any] = (
-            ChooseParityResponse if isinstance(seen, ChooseParityCall) else GameMoveResponse
-        )
+        seen = self._chance.choice(asked)
         match = self._observer.league.matches[seen.match_id]
         referee = self._observer.league.roster.referees[match.referee_id]
         token = self._chance.choice(("", self._part(seen.auth_token or "")))
-        move = answer("even", match_id=seen.match_id, player_id=seen.player_id, auth_token=token)
+        move = calls[type(seen)](
+            "even", match_id=seen.match_id, player_id=seen.player_id, auth_token=token
+        )
         self._call(Address("", referee.endpoint), move)
 
     def _show(self, token: str) -> None:

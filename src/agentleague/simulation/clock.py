@@ -69,7 +69,7 @@ class Lifetime:
         """What its own clock shows."""
         return self._clock.time + self.ahead
 
-    def call_at(self, when: float, wake: Callable[[], None]) -> Cancel:
+    def call_at(self, when: float, wake: Callable[[], object]) -> Cancel:
         """Call back then, if the process still lives; late, if it sleeps then."""
         due = [wake]
 

@@ -29,6 +29,7 @@ from agentleague.simulation.agents import (
     DEFAULT,
     FOREIGN,
     IMPOSTOR,
+    REPLY_SECONDS,
     TRANSPORTS,
     UNREADY,
     UNREADY_SECONDS,
@@ -50,22 +51,18 @@ LEAGUE_ID = "league_simulated"
 MANAGER = "manager"
 STEPS_AT_ONCE = 20_000  # more cannot happen at the same instant
 GRACE_SECONDS = 60.0  # for agents that are not told that the league is over
-_REPLY_SECONDS = 10.0
 _NEVER = 1 << 62
 
 
 class SimulatedLeague:
-    """Manager, referees and players, by name: `manager`, `referee1`…, `player1`…
-
-    `settings` are the manager's.
-    """
+    """Manager, referees and players, by name: `manager`, `referee1`…, `player1`…"""
 
     def __init__(  # noqa: PLR0913 - what a league is made of.
         self,
         players: int = 4,
         referees: int = 2,
         seed: int = 0,
-        settings: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] = {},  # the manager's
         agents: Agents = DEFAULT,
         *,
         disk: Callable[[VirtualClock], Disk] = Disk,
@@ -84,7 +81,7 @@ class SimulatedLeague:
         self.agents = agents
         self.seed = seed
         names = {"league_id": LEAGUE_ID, "game_type": agents.game.name}
-        self._settings = {**names, "players": players, "referees": referees, **(settings or {})}
+        self._settings = {**names, "players": players, "referees": referees, **settings}
         self._secrets = Secrets(_key("draw", seed), _key("token", seed), _key("admin", seed).hex())
         self._planned: dict[int, list[Callable[[], None]]] = {}
         self._next_planned = _NEVER
@@ -119,7 +116,7 @@ class SimulatedLeague:
         names = {"sender": "organiser", "conversation_id": "conv-command"}
         message = LeagueCommand(command, params, **names, auth_token=self._secrets.admin_token)
         to = Address(MANAGER, url_of(MANAGER))
-        organiser.call(to, message, self.clock.now() + _REPLY_SECONDS, done)
+        organiser.call(to, message, self.clock.now() + REPLY_SECONDS, done)
 
     def run(self, seconds: float = 600.0) -> "SimulatedLeague":
         """Until the league is over and everybody is told, or so many seconds have passed."""

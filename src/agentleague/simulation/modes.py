@@ -65,15 +65,12 @@ def simulate(mode: str, seed: int) -> SeedReport:
 
 
 def never_drawn(reports: Iterable[SeedReport]) -> str:
-    """Which numbers from 1 to 10 were not drawn in all these leagues, where that is no chance.
-
-    A number is missing in `n` fair draws with the probability 0.9**n, so one of ten is by chance in
-    fewer than one of `UNLIKELY` runs.
-    """
+    """Which numbers from 1 to 10 were not drawn in all these leagues, where that is no chance."""
     of_seeds = dict(each for report in reports for each in report.drawn)  # Repeated, they are one.
     drawn = Counter(of_seeds.values())
     missing = [number for number in DRAWN if not drawn[number]]
     strange = sorted(drawn.keys() - set(DRAWN))
+    # A number is missing in n fair draws with the probability 0.9**n; there are ten.
     is_chance = len(DRAWN) * (1 - 1 / len(DRAWN)) ** drawn.total() > 1 / UNLIKELY
     if strange:
         return f"the numbers {strange} were drawn"

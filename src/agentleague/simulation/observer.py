@@ -61,10 +61,7 @@ Counts = tuple[tuple[str, tuple[int, ...]], ...]  # player -> played, wins, draw
 _COUNTED = ("played", "wins", "draws", "losses", "points")
 _COUNTING = (LeagueStarted, MatchClosed, MatchRuled, LeagueEnded)  # rows that change the table
 _JUDGED = (LockRequest, MatchResultReport)  # A union would be made anew for each answer.
-_LATER = (
-    errors.StorageError.code,
-    errors.RateLimited.code,
-)  # refusals after which the same is sent again
+_LATER = (errors.StorageError.code, errors.RateLimited.code)  # then the same is sent again
 _encode = msgspec.json.Encoder().encode
 _standing_rows = msgspec.json.Decoder(list[StandingRow])
 
@@ -128,8 +125,7 @@ class Observer(Watcher):
 
     def lost(self, source: str, target: str, what: Message) -> None:
         """A message is lost."""
-        name = type(what).__name__
-        self.note(f"{source} -> {target}: {name} (or its answer) is lost")
+        self.note(f"{source} -> {target}: {type(what).__name__} (or its answer) is lost")
 
     def note(self, what: str) -> None:
         """Keep an incident for the trace."""
@@ -148,7 +144,9 @@ class Observer(Watcher):
         """An answer arrived."""
         self.deliveries.append(Delivery(self._clock.time, source, url, question, body, True))
         if isinstance(question, REGISTRATIONS):
-            self._registered(url, question, body)
+            with suppress(errors.LeagueError):
+                answer = answers.read_answer(question, 200, body)
+                self.tokens.registered(host_of(url), question, answer)
         if not isinstance(question, _JUDGED):
             return
         match = self._match(question.match_id)
@@ -204,14 +202,12 @@ class Observer(Watcher):
     def _check_result(self, match: MatchRecord, result: GameResult, who: str) -> bool:
         if self.is_foreign(match):
             return True
-        if match.decided is None:
+        told, held = _facts(result), match.decided and _facts(match.decided.result)
+        if held is None:
             self._wrong(f"{who} is told a result of {match.match_id}, and none is on disk")
-            return False
-        told, held = _facts(result), _facts(match.decided.result)
-        if told != held:
+        elif told != held:
             self._wrong(f"{who} is told {told} of {match.match_id}, and on disk is {held}")
-            return False
-        return True
+        return told == held
 
     def _own_results(self, url: str, table: Counts) -> None:
         """What a table counts of its receiver's own matches, the receiver was told before."""
@@ -227,11 +223,6 @@ class Observer(Watcher):
 
     def _attempt(self, url: str, message: GameMessage) -> None:
         self.attempts.setdefault((url, message.match_id), []).append(self._clock.time)
-
-    def _registered(self, url: str, question: Message, body: bytes) -> None:
-        with suppress(errors.LeagueError):
-            answer = answers.read_answer(question, 200, body)
-            self.tokens.registered(host_of(url), question, answer)
 
     def _handed_out(self, url: str, message: RoundAnnouncement) -> None:
         if isinstance(message.matches, list):  # For players they are encoded once.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from agentleague.errors import LeagueError
 from agentleague.protocol.messages import Message
 from agentleague.roles.agent import AgentState
-from agentleague.roles.effects import Effect, Event
+from agentleague.roles.effects import Effect
 from agentleague.roles.ports import Role
 from agentleague.roles.stimuli import Caller, Stimulus
 from agentleague.runtime.host import Host
@@ -164,10 +164,6 @@ class Watched:
             self._news += self._said
             self._said.clear()
         return outcome
-
-    def apply(self, event: Event) -> None:
-        """As the role does."""
-        self.role.apply(event)
 
 
 class Probing(Watched):
