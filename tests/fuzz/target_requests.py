@@ -40,7 +40,7 @@ def one(data: bytes) -> None:
 
 def _compare(data: bytes, taken: frozenset[str], *, thorough: bool) -> None:
     """What is read in one pass is read alike the long way."""
-    quick = own_form(taken - requests.FOREIGN.always, thorough=thorough).read(data)
+    quick = own_form(taken - requests.RESPELLED, thorough=thorough).read(data)
     if quick is None or _has_a_key_twice(data):
         return
     envelope, message, _, missing = quick

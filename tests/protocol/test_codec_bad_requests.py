@@ -2,6 +2,7 @@
 
 import json
 
+from agentleague.dialects import requests
 from agentleague.protocol import codec
 from agentleague.protocol.messages import LeagueErrorMessage
 from protocol.wire import ENVELOPE, PLAYER_META, REGISTRATION, read, refused, registration, request
@@ -109,7 +110,7 @@ def test_text_that_parsers_read_differently_is_no_json(body, kind):
     ],
 )
 def test_sixteen_levels_are_taken_however_many_brackets_there_are(body):
-    assert codec.read_request(body, codec.taken_by("manager")).error is None
+    assert requests.read_request(body, codec.taken_by("manager")).error is None
 
 
 @rule("R-LIM-03")
@@ -130,13 +131,13 @@ def test_for_an_agent_that_decides_nothing_for_others_the_decoder_sets_the_limit
 def test_an_agent_that_decides_nothing_for_others_does_not_compare_keys():
     body = request({}, "notify_round").replace(b"{}", b'{"round_id":1,"round_id":2}')
 
-    assert codec.read_request(body, codec.taken_by("player"), thorough=False).error is None
+    assert requests.read_request(body, codec.taken_by("player"), thorough=False).error is None
 
 
 def test_a_player_too_refuses_what_is_no_json_number():
     body = b'{"jsonrpc":"2.0","method":"notify_round_completed","params":{"round_id":NaN},"id":1}'
 
-    error = codec.read_request(body, codec.taken_by("player"), thorough=False).error
+    error = requests.read_request(body, codec.taken_by("player"), thorough=False).error
 
     assert error.context["kind"] == "number"
 
@@ -303,7 +304,7 @@ def test_a_missing_field_is_named_by_its_path(receiver, method, params, field):
     ],
 )
 def test_all_other_fields_may_be_missing(receiver, method):
-    assert codec.read_request(request({}, method), codec.taken_by(receiver)).error is None
+    assert requests.read_request(request({}, method), codec.taken_by(receiver)).error is None
 
 
 def player(**meta):
@@ -446,7 +447,7 @@ def test_a_message_in_which_very_much_does_not_fit_is_refused():
     ],
 )
 def test_what_lies_exactly_on_a_bound_is_taken(body):
-    assert codec.read_request(body, codec.taken_by("manager")).error is None
+    assert requests.read_request(body, codec.taken_by("manager")).error is None
 
 
 @rule("R-ENV-03")

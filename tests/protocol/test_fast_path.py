@@ -3,6 +3,7 @@
 import msgspec
 
 from agentleague.dialects import requests
+from agentleague.errors import VersionMismatch
 from agentleague.protocol import codec, jsonrpc
 from agentleague.protocol.fast_path import (
     PartialAnnouncement,
@@ -76,7 +77,7 @@ def test_what_has_further_keys_is_read_alike_the_long_way(name, beside):
     taken = frozenset({name})
 
     quick = own_form(taken, thorough=False).read(body)
-    slow = codec.read_request(body, taken, thorough=False)
+    slow = requests.read_request(body, taken, thorough=False)
 
     assert slow.message
     assert quick is None or is_same(quick[1], slow.message)
@@ -93,13 +94,13 @@ def test_managers_and_referees_take_no_key_twice():
     assert read(query, MANAGER, thorough=True)
     twice = query.replace(b'"league_id":"cup"', b'"league_id":"cup","league_id":"cap"')
     assert read(twice, MANAGER, thorough=True) is None
-    assert codec.read_request(twice, MANAGER).error.context["kind"] == "duplicate_key"
+    assert requests.read_request(twice, MANAGER).error.context["kind"] == "duplicate_key"
 
 
 def test_a_refusal_of_what_was_read_in_one_pass_still_says_what_it_was_about():
     envelope, *_ = read(USUAL)
     refusal = codec.write_refusal(
-        envelope, codec.VersionMismatch("no"), sender="player:P01", timestamp=""
+        envelope, VersionMismatch("no"), sender="player:P01", timestamp=""
     )
     data = msgspec.json.decode(refusal)["error"]["data"]
     assert (data["original_message_type"], data["conversation_id"]) == ("GAME_INVITATION", "c-1")

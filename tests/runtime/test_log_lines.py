@@ -5,6 +5,7 @@ import logging
 
 import pytest
 
+from agentleague.dialects import requests
 from agentleague.errors import InvalidRequest, NoAnswer, RateLimited, TokenInvalid
 from agentleague.league.events import MatchAssigned, PlayerRegistered, PlayerRemoved
 from agentleague.protocol import codec
@@ -112,7 +113,7 @@ def test_what_matters_has_a_line(steps, line):
 
 def test_a_round_that_a_player_reads_only_in_part_has_no_line():
     sent = codec.write_request(RoundAnnouncement(matches=[RoundMatch("R1M1")]), 1)
-    message = codec.read_request(sent, codec.taken_by("player"), thorough=False).message
+    message = requests.read_request(sent, codec.taken_by("player"), thorough=False).message
 
     assert lines((Asked(message, Caller("127.0.0.1"), 1),)) == []
 

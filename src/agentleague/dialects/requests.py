@@ -7,8 +7,9 @@ is known by that. An answer that a player pushes is read like one that it return
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from typing import Any, cast
 
 import msgspec
@@ -19,12 +20,19 @@ from agentleague.dialects import answers, starting
 from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.results import called_off, find_result, flat_result
 from agentleague.dialects.search import ENDPOINT
-from agentleague.errors import MissingField
-from agentleague.protocol import codec
-from agentleague.protocol.codec import Incoming, Spelling
+from agentleague.errors import LeagueError, MissingField, UnknownMethod, VersionMismatch
+from agentleague.protocol import codec, json_text, jsonrpc, timestamps
+from agentleague.protocol.codec import ENVELOPE, EXPECTED, FILLED_IN, Incoming, encode
 from agentleague.protocol.fast_path import is_unclear
-from agentleague.protocol.jsonrpc import UNREADABLE
-from agentleague.protocol.messages import METHODS, MatchResultReport
+from agentleague.protocol.jsonrpc import UNREADABLE, Envelope
+from agentleague.protocol.messages import (
+    MESSAGES,
+    METHODS,
+    PROTOCOL,
+    WIRE_NAME,
+    MatchResultReport,
+    Message,
+)
 
 PLAYER, REFEREE = "LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"
 REPORT, QUERY = "MATCH_RESULT_REPORT", "LEAGUE_QUERY"
@@ -58,7 +66,26 @@ _WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d+(/.*)?")
 _URLS = (b'"http://', b'"https:/')
 _EVERYWHERE = (None, "", "0.0.0.0", "::")  # where one listens, and nobody can be called
 
-_encode = msgspec.json.Encoder().encode
+# What says who may do something, or what is to be done: it fits, or the message is refused. Any
+# other optional field gives its sender no more if it is left out here than if it was never sent.
+DECIDING = frozenset(
+    {
+        *("auth_token", "session", "epoch", "join_code", "referee_code", "claim"),
+        *("locks", "proofs", "matches", "rules", "moves", "forfeits", "aborted", "params"),
+    }
+)
+MISFITS_MAX = 20  # in one message; each is found by reading it once more
+# A registration, and a join that says `accepted`, can be read as they are, but not rightly.
+RESPELLED = frozenset({*METAS, "GAME_JOIN_ACK"})
+_SIGNS = (b"player_meta", b"referee_meta", b"agent_type")  # of a registration
+_CANONICAL = {kind.method: name for name, kind in MESSAGES.items() if kind.method}
+_EXPECTED: dict[type[Message], list[tuple[str, Any]]] = {  # paths, and names or getters
+    MESSAGES[name].cls: [
+        (path, f'"{path.rpartition(".")[2]}"'.encode() if path in FILLED_IN else attrgetter(path))
+        for path in ("protocol", "message_type", *ENVELOPE, *paths)
+    ]
+    for name, paths in EXPECTED.items()
+}
 _object = msgspec.json.Decoder(dict[str, Any])
 _raw_object = msgspec.json.Decoder(dict[str, Raw])
 
@@ -66,21 +93,109 @@ _raw_object = msgspec.json.Decoder(dict[str, Raw])
 def read_request(
     body: bytes, taken: frozenset[str], *, thorough: bool = True, path: str = "/mcp"
 ) -> Incoming:
-    """Read a request in the documented or another spelling.
+    """Read a request in any wrapping and spelling; a refused one still says how to answer it."""
+    envelope, misfits = Envelope(), list[str]()
+    # A bare message that does not name its type may be a registration.
+    is_registration = path == "/register" or any(b'"%b"' % word in body for word in _SIGNS)
+    assumed = PLAYER if is_registration else None
+    try:
+        jsonrpc.read_request(body, envelope, thorough=thorough, assumed=assumed)
+        message = _read_message(envelope, taken, misfits, is_flat=b'"message"' not in body)
+        if message.protocol != PROTOCOL and not message.protocol.startswith(PROTOCOL + "."):
+            problem = f"protocol is {message.protocol!r}; this league speaks {PROTOCOL}"
+            raise VersionMismatch(problem, field="protocol")
+        if message.timestamp:
+            timestamps.parse(message.timestamp)
+        misfits += _left_out(message, body, misfits)
+        if isinstance(message, starting.WITH_MATCHES):
+            message = starting.with_players(message, envelope.body)
+        elif isinstance(message, MatchResultReport):
+            message = _with_all_it_says(message, body, envelope.body)
+    except LeagueError as error:
+        return Incoming(envelope, None, error)
+    except UNREADABLE as error:
+        return Incoming(envelope, None, json_text.explain(body, error))
+    return Incoming(envelope, message, None, tuple(misfits))
 
-    At `/register`, a bare message that does not name its type is a registration.
-    """
-    spelling = AT_REGISTER if path == "/register" else FOREIGN
-    incoming = codec.read_request(body, taken, thorough=thorough, spelling=spelling)
-    message = incoming.message
-    if isinstance(message, starting.WITH_MATCHES):
-        message = starting.with_players(message, incoming.envelope.body)
-    elif isinstance(message, MatchResultReport):
-        try:
-            message = _with_all_it_says(message, body, incoming.envelope.body)
-        except MissingField as error:
-            return incoming._replace(message=None, error=error)
-    return incoming if message is incoming.message else incoming._replace(message=message)
+
+def _left_out(message: Message, body: bytes, misfits: Sequence[str]) -> list[str]:
+    """The documented fields and places that a message does not use."""
+    left_out = list(_unused_places(WIRE_NAME[type(message)], body))
+    unfit = {each.partition(" ")[0] for each in misfits}
+    for path, at in _EXPECTED.get(type(message), ()):
+        is_there = at in body if isinstance(at, bytes) else at(message)
+        if not is_there and path not in unfit:
+            left_out.append(path)
+    return left_out
+
+
+def _read_message(
+    envelope: Envelope, taken: frozenset[str], misfits: list[str], *, is_flat: bool
+) -> Message:
+    name = envelope.message_type or _CANONICAL.get(envelope.method)
+    # If this fails, the message may be nested, or of another type than its method says.
+    if is_flat and name in taken - RESPELLED and (message := _decode(name, envelope.body)):
+        return message
+    if envelope.message_type is None:
+        jsonrpc.look_inside(envelope)
+    called = envelope.message_type or envelope.method
+    name = type_of(called, envelope.body)
+    if name not in taken:
+        methods = (m for m, kind in _CANONICAL.items() if kind in taken and "register" in m)
+        known = [*sorted(taken), *sorted(methods)]
+        raise UnknownMethod(f"{called[:300]!r} is no message that this agent takes", known=known)
+    envelope.message_type = name
+    envelope.body = _cleaned(name, envelope.body)
+    if name not in RESPELLED and (message := _decode(name, envelope.body)):
+        return message
+    try:
+        fields = respell(name, envelope.body)
+        if name == QUERY and envelope.method.lower() == "get_standings":
+            fields.setdefault("query_type", "GET_STANDINGS")
+        text = encode({**fields, "message_type": name})
+        return _decode(name, text) or _read_what_fits(name, text, misfits)
+    except msgspec.ValidationError as error:
+        raise codec.complaint(name, error) from None
+
+
+def _cleaned(name: str, text: bytes | Raw) -> bytes | Raw:
+    if b"null" not in bytes(text):
+        return text
+    try:
+        return encode(codec.without_nulls(name, msgspec.json.decode(text)))
+    except msgspec.DecodeError:  # A number in it that no parser can hold.
+        return text
+
+
+def _decode(name: str, text: bytes | Raw) -> Message | None:
+    try:
+        return codec.DECODERS[name].decode(text)
+    except msgspec.ValidationError:
+        return None
+
+
+def _read_what_fits(name: str, text: bytes, misfits: list[str]) -> Message:
+    try:
+        fields = msgspec.json.decode(_cleaned(name, text))
+    except msgspec.DecodeError:
+        return codec.DECODERS[name].decode(text)
+    message, found = codec.fitted(name, fields, _leave_out, MISFITS_MAX)
+    misfits += found
+    return message
+
+
+def _leave_out(fields: dict[str, Any], found: MissingField) -> bool:
+    """Leave out the field that does not fit; False if it is needed, or decides something."""
+    steps = codec.steps_to(found)
+    while steps and isinstance(steps[-1], int):
+        steps.pop()
+    if found.context["kind"] == "missing" or not DECIDING.isdisjoint(steps):
+        return False
+    place: Any = fields
+    for step in steps[:-1]:
+        place = place[step]
+    del place[steps[-1]]
+    return True
 
 
 def respell(name: str, text: bytes | Raw) -> dict[str, Any]:
@@ -128,11 +243,11 @@ def with_flat_fields(name: str, body: bytes) -> bytes:
     """A registration or a report of ours with its content beside it too, under several names."""
     fields = _object.decode(body)
     if name not in METAS:
-        return _encode({**flat_result(fields["result"]), **fields})
+        return encode({**flat_result(fields["result"]), **fields})
     meta, kind = fields[METAS[name]], METAS[name].removesuffix("_meta")
     beside = {alias: meta[each] for each in _REQUIRED for alias in (each, *ALIASES[each][:2])}
     more = {"version": meta["version"], "agent_type": kind, "role": kind}
-    return _encode({**beside, **more, **fields})
+    return encode({**beside, **more, **fields})
 
 
 def _respell_registration(fields: dict[str, Raw], name: str) -> dict[str, Any]:
@@ -205,7 +320,7 @@ def _with_all_it_says(
         return report
     with suppress(*UNREADABLE):  # Then it is not what is meant.
         fields = {**respell(REPORT, text), "message_type": REPORT}
-        found = cast("MatchResultReport", codec.DECODERS[REPORT].decode(_encode(fields)))
+        found = cast("MatchResultReport", codec.DECODERS[REPORT].decode(encode(fields)))
         if must_be_read:
             return found
         details = replace(details, ends=found.result.details.ends)
@@ -244,16 +359,3 @@ def _unused_places(name: str, body: bytes) -> Iterator[str]:
         for field in _REQUIRED:
             if not re.search(rb'"%b"\s*:\s*(?!\s|""|null)' % field.encode(), body):
                 yield f"{meta}.{field}"
-
-
-def _bare_type(body: bytes) -> str | None:
-    return PLAYER if any(b'"%b"' % word in body for word in _SIGNS) else None
-
-
-_SIGNS = (b"player_meta", b"referee_meta", b"agent_type")
-
-# A registration, and a join that says `accepted`, can be read as they are, but not rightly.
-FOREIGN = Spelling(
-    respell, frozenset({*METAS, "GAME_JOIN_ACK"}), _unused_places, _bare_type, type_of
-)
-AT_REGISTER = FOREIGN._replace(bare_type=lambda body: PLAYER)

@@ -174,7 +174,7 @@ class HttpTransport:
     def _decide(self, decides: bool) -> None:
         """Read every message whole, and no key twice, where results depend on it."""
         self._decides = decides
-        self._own_form = own_form(self._taken - requests.FOREIGN.always, thorough=decides)
+        self._own_form = own_form(self._taken - requests.RESPELLED, thorough=decides)
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentleague.dialects import lenient, requests
 from agentleague.dialects.negotiation import is_misunderstood
-from agentleague.dialects.requests import FOREIGN
+from agentleague.dialects.requests import RESPELLED
 from agentleague.errors import UNREACHABLE, LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.fast_path import own_form
@@ -42,7 +42,7 @@ class MemoryTransport:
     def __init__(self, network: MemoryNetwork, url: str, receiver: str) -> None:
         self._network, self._url = network, url
         self._taken, self._decides = codec.taken_by(receiver), receiver != "player"
-        self._own_form = own_form(self._taken - FOREIGN.always, thorough=self._decides)
+        self._own_form = own_form(self._taken - RESPELLED, thorough=self._decides)
         self._sender = "league_manager" if receiver == "manager" else receiver
         self._on_ask: OnAsk | None = None
         self.dialects = PeerDialects(network.clock, self._post)
