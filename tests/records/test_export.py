@@ -11,9 +11,7 @@ import pytest
 
 from agentleague.errors import LeagueError
 from agentleague.league.events import (
-    KINDS,
     Disputed,
-    LeagueEnded,
     LeagueOpened,
     LeagueStarted,
     MatchAssigned,
@@ -26,7 +24,6 @@ from agentleague.league.events import (
     TokenRenewed,
 )
 from agentleague.protocol.tokens import digest
-from agentleague.records import event_text
 from agentleague.records.export import MARK, write_tree
 from agentleague.records.export_files import cell, path_part
 from agentleague.records.reading import folded
@@ -153,29 +150,6 @@ def test_the_log_has_a_line_for_each_row_in_words_and_as_json(tmp_path):
     assert lines[-1]["data"] == {"champion": "P02", "aborted": False}
 
 
-def test_every_kind_of_row_has_its_sentence():
-    assert set(event_text._SENTENCES) == set(KINDS.values())
-
-
-def test_sentences_of_rare_rows():
-    decisions = Decisions(2, locks=False).start()
-    decisions.report("P01")
-    believed = decisions.events[-2]
-    lost = Decisions(2).start()
-    lost.record(lost.adjudicator.no_contest("R1M1", "why not"))
-
-    assert event_text.sentence(believed).endswith("(believed, not verified)")
-    assert event_text.sentence(lost.events[-1]) == (
-        "R1M1 counts for neither player: no contest: why not"
-    )
-    assert event_text.sentence(LeagueEnded("", aborted=True)) == (
-        "The organiser ended the league; nobody led"
-    )
-    assert event_text.sentence(MatchAssigned("R1M1", 2, "REF02", "REF01 fell silent")) == (
-        "R1M1 was given to REF02 because REF01 fell silent"
-    )
-
-
 def test_no_token_no_digest_and_no_secret_is_in_any_file(tmp_path):
     events = list(LEAGUE)
     at = place(events, PlayerRegistered)
@@ -197,10 +171,6 @@ def test_no_token_no_digest_and_no_secret_is_in_any_file(tmp_path):
     assert [secret for secret in secrets if secret in everything] == []
     assert "token_digest" not in everything
     assert "http://127.0.0.1:81/mcp" in everything
-
-
-def test_an_end_point_that_is_no_url_is_left_out():
-    assert event_text.public_url("http://[broken") == ""
 
 
 def test_no_cell_is_taken_for_a_formula():

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 
 from agentleague.errors import LeagueError
+from agentleague.league.event_text import public_fields, public_url, sentence
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.roster import Member
 from agentleague.league.standings import Standing
 from agentleague.protocol.messages import GameResult
 from agentleague.protocol.printable import printable
-from agentleague.records.event_text import public_fields, public_url, sentence
 from agentleague.records.match_story import facts_of
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event

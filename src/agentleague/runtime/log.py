@@ -23,6 +23,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from agentleague.errors import LeagueError
+from agentleague.league.event_text import sentence
 from agentleague.protocol.messages import LockResponse, Message, RoundAnnouncement, tag_of
 from agentleague.protocol.printable import log_text
 from agentleague.protocol.timestamps import write
@@ -208,11 +209,9 @@ def in_words(entry: Entry) -> str | None:
     """The same for a person who watches the command; None where `news` says it already."""
     if entry.event in _SAID_BY_NEWS:
         return None
-    line = fields(entry)
-    facts = [str(line[name]) for name in _SUMMARY if name in line]
-    plainly = " ".join([entry.event.replace("_", " ").capitalize(), *facts])
-    sentence = _WORDS.get(entry.event)
-    words = sentence.format_map(_Blanks(line)) if sentence else plainly
+    if entry.decision is not None:
+        return log_text(sentence(entry.decision), TEXT_MAX)
+    words = _WORDS[entry.event].format_map(_Blanks(fields(entry)))
     return " ".join(words.split()).replace(" :", ":").rstrip(":")
 
 
@@ -238,7 +237,7 @@ _SAID_BY_NEWS = frozenset(
     {"player_registered", "referee_registered", "round_ended"}
     | {"disputed", "match_ruled", "token_misused", "loss_accepted"}
 )
-_WORDS = {
+_WORDS = {  # of all but decisions
     "started": "Started.",
     "ended": "Done.",
     "refused": "Refused {agent} {message_type} {match_id}: {error_code} {text}",
@@ -246,19 +245,11 @@ _WORDS = {
     "strategy_failed": "The strategy failed: {text}",
     "assigned": "To referee: {text}",
     "result": "{match_id}: {text}",
-    "match_decided": "{match_id}: {status}. {text}",
-    "match_closed": "{match_id} is closed.",
-    "match_assigned": "{match_id} goes to {referee_id}, epoch {epoch}: {why}",
-    "match_locked": "{match_id} goes on after a draw.",
     "asked": "<- {agent} {message_type} {match_id}",
     "replied": "-> {agent} answered {message_type} {match_id}",
     "called": "-> {agent} {message_type} {match_id}",
     "answered": "<- {agent} answered {message_type} {match_id} after {seconds} s",
 }
-
-
-# The facts that are said of an event without a sentence of its own.
-_SUMMARY = ("round_id", "player_id", "referee_id", "agent_id", "why", "champion", "text")
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import click
 from agentleague.cli.directory import SECRETS, dir_option, directory_argument
 from agentleague.cli.output import counted, listed, say
 from agentleague.errors import LeagueError
+from agentleague.league.event_text import sentence
 from agentleague.protocol.printable import one_line
-from agentleague.records.event_text import sentence
 from agentleague.records.reading import event_of, no_league, open_league
 from agentleague.roles.ports import Row
 from agentleague.storage.directory import HEAD_NAME, SETTINGS_NAME, has_journal_file
@@ -97,7 +97,7 @@ def _unproved(rows: list[Row]) -> Iterator[str]:
 
 def _sentence(row: Row) -> str:
     try:
-        return sentence(event_of(row)) or row.kind
+        return sentence(event_of(row))
     except LeagueError:
         return f"{row.kind}, which cannot be read"
 

@@ -34,9 +34,8 @@ def public_url(url: str) -> str:
 
 
 def sentence(event: Event) -> str:
-    """An event as a sentence; empty for a kind that has none."""
-    write = _SENTENCES.get(type(event))
-    return write(event) if write else ""
+    """An event as a sentence."""
+    return _SENTENCES[type(event)](event)
 
 
 def _result(event: events.MatchDecided) -> str:
@@ -70,7 +69,9 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
     ),
     events.TokenRenewed: lambda e: f"{e.agent_id} was given a new token",
     events.TokenConfirmed: lambda e: f"{e.agent_id} uses its new token",
-    events.EndpointChanged: lambda e: f"The organiser said that {e.agent_id} is at {e.endpoint}",
+    events.EndpointChanged: lambda e: (
+        f"The organiser said that {e.agent_id} is at {public_url(e.endpoint)}"
+    ),
     events.EndpointProved: lambda e: f"{e.agent_id} proved that it listens at its end point",
     events.RegistrationDisplaced: lambda e: (
         f"{e.agent_id} was taken out: it registered at the end point of {e.by or 'another agent'}"
