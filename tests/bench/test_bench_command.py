@@ -1,6 +1,7 @@
 """`league bench --profile` and `--no-files` as they are typed."""
 
 import json
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -39,7 +40,7 @@ def test_a_league_is_measured_without_the_files_of_the_documents_if_asked(monkey
 @pytest.mark.process
 @pytest.mark.parametrize("has_files", [True, False])
 def test_the_files_of_a_measured_league_are_kept_or_not(has_files, tmp_path, monkeypatch):
-    monkeypatch.setattr(league_run.shutil, "rmtree", lambda *arguments, **options: None)
+    monkeypatch.setattr(shutil, "rmtree", lambda *arguments, **options: None)
 
     league_run.measure_league(Plan(2, 1, 1, 1, directory=tmp_path, has_files=has_files))
 

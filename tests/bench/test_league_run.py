@@ -55,7 +55,7 @@ def test_a_league_that_is_measured_ends_after_its_rounds():
 def test_figures_are_by_role():
     tallies = [Tally("manager", 10, 0, 0, 1.0, 5), Tally("player", 6, 0, 0, 2.0, 7)]
     tallies += [Tally("player", 4, 0, 0, 4.0, 6)]
-    measured = Measurement(2, 1.0, 1.0, (), (), 0, 0, tallies)
+    measured = Measurement(2, 1.0, 1.0, (), tallies)
 
     assert measured.messages == 20
     assert measured.per_match("cpu_seconds") == {"manager": 0.5, "player": 3.0}
@@ -188,7 +188,7 @@ def test_what_was_seen_lies_in_the_folder_by_role(tmp_path):
 def test_the_ten_hottest_functions_are_told_with_their_part_of_all():
     hits = {f"a.f{number}": number for number in range(20)}
     tallies = [Tally("manager", 0, 0, 0, 0.5)]
-    measured = Measurement(100, 1.0, 1.0, (), (), 0, 0, tallies, None, {"manager": hits})
+    measured = Measurement(100, 1.0, 1.0, (), tallies, None, {"manager": hits})
 
     rows = profile_rows(measured)["manager"]
     assert len(rows) == 10

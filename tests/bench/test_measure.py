@@ -70,9 +70,9 @@ def test_a_machine_is_told_with_the_file_system_of_the_journal(monkeypatch, moun
 
 
 def test_short_measurements_play_short_leagues():
-    assert plan_for(100, 2, 60.0, 2).matches == 5_000
-    assert plan_for(100, 2, 4.0, 2).matches == 1_000
-    assert plan_for(100, 2, 0.0, 2).matches == 50
+    assert plan_for(100, 2, 60.0, 2, None).matches == 5_000
+    assert plan_for(100, 2, 4.0, 2, None).matches == 1_000
+    assert plan_for(100, 2, 0.0, 2, None).matches == 50
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_where_no_processor_times_are_told_the_load_before_speaks_of_others(tmp_
 def bench(others_share):
     cpus = {"cpu_us": 300.0, "cpu_us_manager": 100.0}
     sample = {**dict.fromkeys(bench_text.FIGURES, 1.0), "matches": 50, **cpus}
-    return Bench(plan_for(100, 2, 1.0, 2), (0.001,), (sample,), others_share)
+    return Bench(plan_for(100, 2, 1.0, 2, None), (0.001,), (sample,), others_share)
 
 
 def test_a_disturbed_measurement_says_how_much_others_took():

@@ -16,13 +16,11 @@ import gc
 import json
 import multiprocessing
 import os
-import shutil
 import signal
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -102,13 +100,12 @@ class Measurement:
     matches: int
     seconds: float  # from the first announcement to the last LEAGUE_COMPLETED, as the tallies
     startup_seconds: float  # until all are registered
-    round_seconds: Sequence[float]
     match_seconds: Sequence[float]  # the shortest first
-    journal_bytes: int
-    journal_rows: int
     tallies: Sequence[Tally]
     watched: Any = None
     hits: Mapping[str, Hits] = field(default_factory=dict)  # by role, if it was profiled
+    round_seconds: Sequence[float] = ()
+    journal_bytes: int = 0
     replay_seconds: float = 0.0  # to read the journal, as a restart does
 
     @property
@@ -143,7 +140,11 @@ def measure_league(plan: Plan) -> Measurement:
     """Play a league in new processes, so that nothing of an earlier one is measured."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    with _folder(plan.directory) as folder:
+    temporary = tempfile.TemporaryDirectory(
+        prefix="league-bench-", dir=plan.directory, ignore_cleanup_errors=True
+    )
+    with temporary as name:
+        folder = Path(name)
         process = context.Process(target=_league_process, args=(plan, folder, theirs))
         with ignoring_interrupts():
             process.start()
@@ -159,15 +160,6 @@ def measure_league(plan: Plan) -> Measurement:
             raise answer
         assert isinstance(answer, Measurement)
         return _with_journal(answer, folder)
-
-
-@contextmanager
-def _folder(parent: Path | None) -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="league-bench-", dir=parent))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _league_process(plan: Plan, folder: Path, pipe: Connection) -> None:
@@ -208,7 +200,9 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
             sampler.start()
         stopwatch, key = Stopwatch("manager", [manager]), read_secrets(folder).admin_token
         await with_manager(manager.url, lambda client: client.command("start", {}, key))
-        watched = await wait_for_end(plan, manager, RunningLeague(role, _pids(referees, players)))
+        pids = {"manager": [os.getpid()], "referee": [referees.pid or 0]}
+        pids["player"] = [workers.pid or 0 for workers in players]
+        watched = await wait_for_end(plan, manager, RunningLeague(role, pids))
         tallies = [stopwatch.tally([manager])]
         if plan.is_profiled:
             sampler.stop()
@@ -218,18 +212,8 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
         for workers in worker_groups:
             await workers.stop()
         await manager.stop()
-    return Measurement(
-        role.league.decided_total,
-        role.rounds.seconds,
-        startup_seconds,
-        (),
-        times_in(folder),
-        0,
-        role.league.seq,
-        tallies,
-        watched,
-        hits_in(folder),
-    )
+    matches, seconds, times = role.league.decided_total, role.rounds.seconds, times_in(folder)
+    return Measurement(matches, seconds, startup_seconds, times, tallies, watched, hits_in(folder))
 
 
 def _workers(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[RemoteWorkers]]:
@@ -242,14 +226,6 @@ def _workers(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[Re
         for first, end in pairwise(bounds)
     ]
     return RemoteWorkers(make("referee", 0, plan.referees), opener), players
-
-
-def _pids(referees: RemoteWorkers, players: Sequence[RemoteWorkers]) -> Mapping[str, Sequence[int]]:
-    return {
-        "manager": [os.getpid()],
-        "referee": [referees.pid or 0],
-        "player": [workers.pid or 0 for workers in players],
-    }
 
 
 async def wait_for_end(plan: Plan, manager: Running, league: RunningLeague) -> Any:

@@ -55,11 +55,7 @@ class Bench:
 
 
 def plan_for(
-    players: int,
-    referees: int,
-    seconds: float,
-    player_processes: int,
-    directory: Path | None = None,
+    players: int, referees: int, seconds: float, player_processes: int, directory: Path | None
 ) -> Plan:
     """Leagues that are short beside the seconds to measure, however many players there are."""
     matches = max(int(min(seconds * MATCHES_A_SECOND, MATCHES_A_LEAGUE)), players // 2)

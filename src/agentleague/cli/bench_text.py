@@ -4,16 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentleague.bench.league_run import REPLY_SECONDS, Measurement, within
-from agentleague.bench.measure import Bench, Machine
+from agentleague.bench.measure import Bench, Figure, Machine
 from agentleague.cli.output import Column, counted
 
 ROLES = {"manager": "manager", "referee": "referees", "player": "players"}
-BENCH = (
-    Column("what", "", True),
-    Column("median", "Median"),
-    Column("least", "Least"),
-    Column("most", "Most"),
-)
+BENCH = (Column("what", "", True), *(Column(name, name.capitalize()) for name in Figure._fields))
 FIGURES = {  # by name: what it is, and its digits
     "matches_per_second": ("matches/s, durable", 0),
     "messages_per_second": ("messages/s", 0),
@@ -36,12 +31,10 @@ PGO = {True: "built with PGO", False: "built without PGO", None: "PGO unknown"}
 def bench_title(bench: Bench, machine: Machine) -> str:
     """Who played, in how many processes, on what machine."""
     plan = bench.plan
+    players = counted(plan.players, "player")
     processes = counted(plan.player_processes, "process", "processes")
-    return (
-        f"{counted(plan.players, 'player')} in {processes}, "
-        f"{counted(plan.referees, 'referee')} in "
-        f"one, {counted(len(bench.samples), 'league')}; {machine_text(machine)}"
-    )
+    rest = f"{counted(plan.referees, 'referee')} in one, {counted(len(bench.samples), 'league')}"
+    return f"{players} in {processes}, {rest}; {machine_text(machine)}"
 
 
 def bench_rows(bench: Bench) -> list[dict[str, str]]:
