@@ -34,7 +34,7 @@ def write_tree(league: League, rows: Sequence[Row], out: Path) -> int:
     try:
         with (beside / MARK).open("w", encoding="utf-8", newline="") as mark:
             set_lock(mark.fileno(), True)  # as long as somebody writes there
-            names = [_write(beside, file) for file in export_files.files(league, rows)]
+            names = [write_file(beside, file) for file in export_files.files(league, rows)]
             head = f"{rows[-1].seq}:{rows[-1].hash.hex()}"
             about = {"league_id": league.rules.league_id, "head": head, "files": names}
             mark.write(json.dumps(about, indent=2) + "\n")
@@ -103,11 +103,13 @@ def _mark(out: Path) -> dict[str, Any] | None:
     return mark if isinstance(mark, dict) else None
 
 
-def _write(root: Path, file: export_files.File) -> str:
+def write_file(root: Path, file: export_files.File) -> str:
+    """Write a file of a tree, whole or not at all; its name."""
     name, text = file
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="")
+    Path(f"{path}.new").write_text(text, encoding="utf-8", newline="")
+    os.replace(f"{path}.new", path)
     return name
 
 

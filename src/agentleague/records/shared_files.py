@@ -7,7 +7,6 @@ slower for it. A league that plays faster than that is written to its end when i
 
 import json
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from agentleague.league.events import LeagueStarted, MatchDecided, PlayerRegistered
 from agentleague.league.league import League
 from agentleague.records import export_files
+from agentleague.records.export import write_file
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
@@ -67,7 +67,7 @@ class SharedFiles:
         """Take in new rows, and write the files that they change; after an error, try again."""
         while True:
             for file in self._files():
-                self._replace(file)
+                write_file(self._out, file)
                 rest()
             rows = [*islice(self._journal.read(self._league_id, self._league.seq), ROWS_A_TURN)]
             for row in rows:
@@ -124,13 +124,6 @@ class SharedFiles:
         except (FileNotFoundError, ValueError):  # Not by us: the next start writes them all.
             return ()
         return matches
-
-    def _replace(self, file: export_files.File) -> None:
-        name, text = file
-        path = self._out / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Path(f"{path}.new").write_text(text, encoding="utf-8", newline="")
-        os.replace(f"{path}.new", path)
 
 
 def _decided_at(about: About) -> str:
