@@ -4,7 +4,7 @@ Both treat a drawn match as half a won one. The interval of Wilson is for matche
 lost; draws vary less, so with them it is a little too wide, never too narrow.
 """
 
-from math import inf, log10, sqrt
+from math import log10, sqrt
 
 CONFIDENCE = 0.95
 DEVIATIONS = 1.959964  # of a normal distribution, within which that part of it lies
@@ -18,8 +18,6 @@ def wilson(share: float, matches: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def elo(share: float) -> float:
-    """The Elo difference at which this share of the points is expected; not finite at 0 or 1."""
-    if not 0 < share < 1:
-        return inf if share >= 1 else -inf
-    return 400 * log10(share / (1 - share))
+def elo(share: float) -> float | None:
+    """The Elo difference at which this share of the points is expected; None at 0 and 1."""
+    return 400 * log10(share / (1 - share)) if 0 < share < 1 else None

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -228,8 +227,7 @@ def score_of(rows: Sequence[Standing]) -> dict[str, Any]:
         raise LeagueError("no match counts: its referee could reach neither player")
     points = (matches + first.wins - second.wins) / 2
     low, high = wilson(points / matches, matches)
-    differences = map(elo, (points / matches, low, high))
-    own, *interval = (each if isfinite(each) else None for each in differences)
+    own, *interval = map(elo, (points / matches, low, high))
     return {
         "player_id": first.player_id,
         "matches": matches,
