@@ -26,7 +26,6 @@ from agentleague.runtime.local_league import (
     Tally,
     open_named,
 )
-from agentleague.runtime.plugins import find_game
 from agentleague.runtime.processes import Running
 from agentleague.transport.guard import Guard, parse_url
 from agentleague.transport.probe import check_listens
@@ -173,7 +172,7 @@ async def open_file(
     if os.name != "nt":
         os.dup2(prints_to.fileno(), 2)
         prints_to.close()
-    path, game = Path(group.source), find_game(group.game).name
+    path, game = Path(group.source), plugins.find_game(group.game).name
     player = load_player(path, lambda: [game])
     check_game(player, game, path)
     player.author_errors.in_full = in_full

@@ -172,6 +172,15 @@ def _widths(
     return widths
 
 
+def bar(noun: str) -> Any:
+    """A bar of rich on stderr that says how many of these are done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, TextColumn(noun), console=Console(stderr=True))
+
+
 LINES_MAX = 10  # of progress, where stderr is not a terminal; as many about waiting
 
 
@@ -212,11 +221,8 @@ class Progress:
 
         if self._bar is None:
             from rich.live import Live
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-            from rich.progress import Progress as Bar
 
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-            self._bar = Bar(*columns, TextColumn("matches"))
+            self._bar = bar("matches")
             self._task = self._bar.add_task("", total=league.total_matches)
             self._live = Live(console=Console(stderr=True))
             self._live.start()

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from agentleague.cli.completions import Completed
+from agentleague.cli.options import Completed
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.settings import Given, Setting, describe, read_settings
 

@@ -9,7 +9,6 @@ from agentleague.cli.output import print_facts, print_json
 from agentleague.errors import UnsupportedGame
 from agentleague.games.game import Game
 from agentleague.runtime import plugins
-from agentleague.runtime.plugins import as_typed, find_game
 
 
 @click.command()
@@ -25,7 +24,7 @@ def command(game: str | None, as_json: bool) -> None:
     league games --json
     """
     if game:
-        _print_game(find_game(as_typed(game)), as_json)
+        _print_game(plugins.find_game(plugins.as_typed(game)), as_json)
         return
     games = [_described(name) for name in plugins.game_names()]
     if as_json:

@@ -19,7 +19,6 @@ from agentleague.cli.settings_options import (
 from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
-from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import open_player
 
 
@@ -61,14 +60,16 @@ def command(
         raise click.UsageError(f"give either {file} or --strategy {strategy}, not both")
     if file and not file.exists() and str(file) in plugins.strategy_names():
         raise click.UsageError(f"there is no file {file}; did you mean --strategy {file}?")
-    typed = map(as_typed, games)
     asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
     player = load_player(file, plugins.game_names) if file else None
     if player:
         player.author_errors.in_full = bool(verbose) or is_given(DEBUG)
     own_name = player.name if player else f"Player {strategy or 'random'}"
     own_games = player.games if player else plugins.game_names()
-    more_games = (find_game(each).name if isinstance(each, Path) else each for each in typed)
+    more_games = (
+        plugins.find_game(each).name if isinstance(each, Path) else each
+        for each in map(plugins.as_typed, games)
+    )
     settings = replace(
         asked,
         manager_url=manager_url(asked.manager_url),

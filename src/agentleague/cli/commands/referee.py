@@ -19,7 +19,6 @@ from agentleague.games.game import Game
 from agentleague.roles.settings import RefereeSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.network import manager_url, place_of_agent
-from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import open_referee
 
 
@@ -58,7 +57,7 @@ def command(
     league referee --manager 8000 --game ./my_game.py
     """
     asked = given_settings(RefereeSettings, config, options).make(RefereeSettings)
-    games = {game.name: game for game in map(find_game, map(as_typed, files))}
+    games = {game.name: game for game in map(plugins.find_game, map(plugins.as_typed, files))}
 
     def load_game(game_type: str) -> Game:
         return games.get(game_type) or plugins.load_game(game_type)

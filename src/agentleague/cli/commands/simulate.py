@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from agentleague.cli.options import Number
-from agentleague.cli.output import QUIET, counted, is_given, is_plain, print_json
+from agentleague.cli.output import QUIET, bar, counted, is_given, is_plain, print_json
 from agentleague.protocol.messages import WIRE_NAME
 from agentleague.simulation import modes
 from agentleague.simulation.league import BEGAN
@@ -135,13 +135,9 @@ def _bar(total: int, mode: str) -> Iterator[Any]:
     if is_plain(sys.stderr) or is_given(QUIET):
         yield lambda: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TextColumn("leagues"), console=Console(stderr=True)) as bar:
-        task = bar.add_task(mode.capitalize(), total=total)
-        yield lambda: bar.advance(task)
+    with bar("leagues") as shown:
+        task = shown.add_task(mode.capitalize(), total=total)
+        yield lambda: shown.advance(task)
 
 
 def _line(at: float, what: str, source: str = "", target: str = "") -> dict[str, Any]:
