@@ -1,14 +1,10 @@
 """Why a match ended, by which rules of docs/protocol.md, and what would have helped the loser."""
 
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
-
-from msgspec import Struct
 
 from agentleague.dialects.complaints import CAME, read_note
 from agentleague.match.answer_checks import STRICT
-from agentleague.protocol.messages import GameResult
 from agentleague.protocol.printable import one_line
 
 
@@ -142,20 +138,6 @@ def explained(verdict: str, note: str) -> Cause | None:
     return Cause(": ".join(dict.fromkeys((known.came, heard))), known.rule, change)
 
 
-class Result(GameResult, frozen=True):
-    """A result as GET_MATCH has it: without choices that are too long."""
-
-    choices: Any = None
-
-
-class Ending(Struct, frozen=True):
-    """Why, by which rules, and a sentence of advice for each loser."""
-
-    sentence: str
-    rules: list[str]
-    advice: list[str]
-
-
 class _GameRules(NamedTuple):
     ends: str  # the rule that says who wins
     moves: str  # the rule that says what is legal
@@ -173,7 +155,7 @@ GAMES = {
         "R-GAME-11", "R-GAME-10", "could have taken other cells: perfect play never loses"
     ),
 }
-_OTHER_GAME = _GameRules("R-LEAGUE-01", "R-MATCH-07", "could have made other moves")
+OTHER_GAME = _GameRules("R-LEAGUE-01", "R-MATCH-07", "could have made other moves")
 
 _VERDICTS = {  # by words of a cause, which counts before the last verdict
     "timeout": "E001",
@@ -185,54 +167,19 @@ _VERDICTS = {  # by words of a cause, which counts before the last verdict
 }
 
 
-def ending_of(  # noqa: PLR0913 - seven facts of one match.
-    game_type: str,
-    names: Mapping[str, str],
-    result: Result,
-    *,
-    forfeits: Mapping[str, str],
-    troubles: Mapping[str, tuple[str, str]],
-    verified: bool,
-) -> Ending:
-    """Why a match ended; `forfeits` says why players lost, `troubles` the last verdict and note."""
-    game = GAMES.get(game_type, _OTHER_GAME)
-    losers = [player_id for player_id in names if player_id != result.winner_player_id]
-    reason = one_line(result.reason, 500)
-    if result.no_contest:
-        return Ending(f"It counts for neither player: {reason}", ["R-LEASE-05"], [])
-    if not verified:
-        believed = "as its referee reported it; the league could not check that"
-        return Ending(f"{_won(names, result)}, {believed}", ["R-LEAGUE-12"], [])
-    if result.status == "TECHNICAL_LOSS":
-        failed = [player_id for player_id in losers if player_id in forfeits]
-        last = {each: troubles.get(each, ("", "")) for each in failed}
-        advice = [f"{names[each]} {_advice(forfeits[each], *last[each])}." for each in failed]
-        lost = " and ".join(names[each] for each in failed)
-        if {_blamed(forfeits[each], last[each][0]) for each in failed} == {NULL_MOVE}:
-            reason = "no move was sent, only null"
-        return Ending(f"{lost} lost without a game: {reason}", ["R-MATCH-07"], advice)
-    advice = [f"{names[each]} {game.luck}." for each in losers if result.status != "DRAW"]
-    return Ending(f"{_won(names, result)}: {reason}", [game.ends], advice)
-
-
-def _won(names: Mapping[str, str], result: Result) -> str:
-    if (winner := result.winner_player_id) is not None:
-        return f"{names.get(winner, winner)} won"
-    return "Nobody won" if result.status == "TECHNICAL_LOSS" else "A draw"
-
-
-def _blamed(cause: str, verdict: str) -> str:
+def blamed(cause: str, verdict: str) -> str:
     """The verdict that lost the match, by its cause, else the last one."""
     blamed = next((known for word, known in _VERDICTS.items() if word in cause), verdict)
     return verdict if PART_OF.get(verdict) == blamed else blamed
 
 
-def _advice(cause: str, verdict: str, note: str) -> str:
+def advice(cause: str, verdict: str, note: str) -> str:
+    """What would have helped a loser, by the cause of its loss and its last failure."""
     if "removed" in cause:
         return "could change nothing: the organiser removed it"
-    blamed, (said, _) = _blamed(cause, verdict), read_note(note)
-    found = explained(blamed, note if said or blamed == verdict else "")
+    fault, (said, _) = blamed(cause, verdict), read_note(note)
+    found = explained(fault, note if said or fault == verdict else "")
     change = (found or CAUSES["no content"]).change
-    if found and blamed == "E004":  # The game says which are legal.
-        change += found.came.removeprefix(CAUSES[blamed].came)
+    if found and fault == "E004":  # The game says which are legal.
+        change += found.came.removeprefix(CAUSES[fault].came)
     return f"answered: {one_line(said)}. It should {change}" if said else f"should {change}"

@@ -14,9 +14,10 @@ from agentleague.league import queries_matches
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import League
 from agentleague.league.match_result import STAND
-from agentleague.protocol.messages import Exchange
+from agentleague.protocol.messages import Exchange, GameResult
 from agentleague.protocol.printable import one_line, one_line_json, printable, there_are
-from agentleague.records.explanations import Cause, Ending, Result, detailed, ending_of, explained
+from agentleague.records import explanations
+from agentleague.records.explanations import NULL_MOVE, Cause, advice, blamed, explained
 from agentleague.roles.effects import Event
 
 TRIED = "tried "  # how a note of earlier versions began: in which forms a player was asked
@@ -40,6 +41,20 @@ class Draw(Struct):
     """The moves; None where they are too long."""
 
     moves: list[tuple[int, str, Any]] | None = None
+
+
+class Result(GameResult, frozen=True):
+    """A result as GET_MATCH has it: without choices that are too long."""
+
+    choices: Any = None
+
+
+class Ending(Struct, frozen=True):
+    """Why, by which rules, and a sentence of advice for each loser."""
+
+    sentence: str
+    rules: list[str]
+    advice: list[str]
 
 
 class OrganisersRuling(Struct):
@@ -228,7 +243,7 @@ def cause_of(contact: Contact) -> Cause | None:
 
 
 def _verdict(contact: Contact) -> str:
-    return detailed(contact.verdict, contact.message, contact.move, contact.note)
+    return explanations.detailed(contact.verdict, contact.message, contact.move, contact.note)
 
 
 def _draw(facts: Facts) -> Iterator[str]:
@@ -258,22 +273,41 @@ def _game_details(facts: Facts) -> Iterator[str]:
 
 
 def _ending(facts: Facts) -> Ending | None:
-    if facts.result is None:
+    result = facts.result
+    if result is None:
         return None
-    troubles = {
-        contact.player_id: (_verdict(contact), contact.note)
-        for contact in facts.transcript
-        if _failed(contact)
-    }
+    reason = one_line(result.reason, 500)
+    game = explanations.GAMES.get(facts.game_type, explanations.OTHER_GAME)
+    if result.no_contest:
+        return Ending(f"It counts for neither player: {reason}", ["R-LEASE-05"], [])
+    if not facts.verified:
+        believed = "as its referee reported it; the league could not check that"
+        return Ending(f"{_won(facts, result)}, {believed}", ["R-LEAGUE-12"], [])
     players = (facts.player_A_id, facts.player_B_id)
-    return ending_of(
-        facts.game_type,
-        {player_id: facts.name(player_id) for player_id in players},
-        facts.result,
-        forfeits=dict(facts.forfeits),
-        troubles=troubles,
-        verified=facts.verified,
-    )
+    losers = [each for each in players if each != result.winner_player_id]
+    if result.status == "TECHNICAL_LOSS":
+        return _forfeited(facts, losers, reason)
+    lucky = [f"{facts.name(each)} {game.luck}." for each in losers if result.status != "DRAW"]
+    return Ending(f"{_won(facts, result)}: {reason}", [game.ends], lucky)
+
+
+def _forfeited(facts: Facts, losers: Iterable[str], reason: str) -> Ending:
+    causes = dict(facts.forfeits)
+    last = {
+        each.player_id: (_verdict(each), each.note) for each in facts.transcript if _failed(each)
+    }
+    failed = {each: (causes[each], *last.get(each, ("", ""))) for each in losers if each in causes}
+    helps = [f"{facts.name(each)} {advice(*trouble)}." for each, trouble in failed.items()]
+    if {blamed(cause, verdict) for cause, verdict, _ in failed.values()} == {NULL_MOVE}:
+        reason = "no move was sent, only null"
+    lost = " and ".join(map(facts.name, failed))
+    return Ending(f"{lost} lost without a game: {reason}", ["R-MATCH-07"], helps)
+
+
+def _won(facts: Facts, result: Result) -> str:
+    if result.winner_player_id is not None:
+        return f"{facts.name(result.winner_player_id)} won"
+    return "Nobody won" if result.status == "TECHNICAL_LOSS" else "A draw"
 
 
 def _failed(contact: Contact) -> bool:
