@@ -35,13 +35,10 @@ from agentleague.protocol.messages import MatchResultAck, RoundMatch
 
 
 class Workload:
-    """The matches of a round by referee; none has more at once than it can take.
-
-    `open_matches` are still to be played: one that was closed while an answer was lost is not
-    handed out again.
-    """
+    """The matches of a round by referee; none has more at once than it can take."""
 
     def __init__(self, open_matches: Set[str], weight_max: int) -> None:
+        # A match that was closed while an answer was lost is not open, and not handed out again.
         self._open, self._weight_max = open_matches, weight_max
         self._capacity: dict[str, int] = {}
         self._waiting: dict[str, list[str]] = {}
@@ -78,7 +75,7 @@ class Workload:
     def matches_of(self, referee_id: str) -> list[str]:
         """All open matches that it has or waits for."""
         matches = [*sorted(self._running[referee_id]), *self._waiting[referee_id]]
-        return [match_id for match_id in matches if match_id in self._open]
+        return list(filter(self._open.__contains__, matches))
 
     def take(self, referee_id: str, at_most: int) -> list[str]:
         """Matches that the referee can have now; from here on it has them."""
@@ -109,9 +106,8 @@ class Workload:
 
     def done(self, referee_id: str, match_id: str) -> None:
         """The referee has reported a match, or lost it to another."""
-        if match_id in self._running[referee_id]:
-            self._running[referee_id].discard(match_id)
-        elif match_id in self._waiting[referee_id]:
+        self._running[referee_id].discard(match_id)
+        if match_id in self._waiting[referee_id]:
             self._waiting[referee_id].remove(match_id)
 
 
@@ -127,17 +123,14 @@ class Attendance:
         self.superseded: set[str] = set()  # that registered again as another, until they are heard
 
     def resume(self) -> None:
-        """After a restart, the last referee at each end point counts as there; others must speak.
-
-        A foreign one that lost a match that is still open gets no more if others can take them.
-        """
+        """After a restart the last referee at each end point counts as there; others must speak."""
         league, now = self._step.league, self._step.now
         referees = league.roster.referees
         last = {member.endpoint: each for each, member in referees.items()}
         for referee_id, member in referees.items():
             is_last = last[member.endpoint] == referee_id
             self._heard[referee_id] = now - (0.0 if is_last else self._lease_seconds)
-        for match_id in league.open_matches:
+        for match_id in league.open_matches:  # Who lost one gets no more if others can take them.
             lost_it = league.matches[match_id].referees[:-1]
             self.unfit.update(each for each in lost_it if not self.is_ours(each))
         self.gone = {each for each in referees if each in league.roster.displaced}
@@ -164,8 +157,7 @@ class Attendance:
 
     def is_silent(self, referee_id: str) -> bool:
         """Whether a message that was due did not come."""
-        is_ours = self.is_ours(referee_id)
-        patience = self._lease_seconds if is_ours else self._longest_match()
+        patience = self._lease_seconds if self.is_ours(referee_id) else self._longest_match()
         return self._step.now - self._heard[referee_id] >= patience * self._step.limits.silent_part
 
     def is_ours(self, referee_id: str) -> bool:
@@ -402,25 +394,18 @@ class Assignments:
     def reassign(
         self, match_id: str, why: str, *, returned: bool = False, claimed: Forfeits = ()
     ) -> None:
-        """Give a match to a referee again; the one that had it has room for its next one.
-
-        `returned`: only because its referee has come back. `claimed`: what it said, and another is
-        to confirm.
-        """
+        """Give a match out again: its referee has `returned`, or another is to confirm a claim."""
         former = self._league.matches[match_id].referee_id
         self._assign_again(match_id, why, returned=returned, claimed=claimed)
-        if former not in self._attendance.gone:
+        if former not in self._attendance.gone:  # It has room for its next one.
             self.hand_out(former)
 
     def _assign_again(self, match_id: str, why: str, *, returned: bool, claimed: Forfeits) -> None:
         """Find another referee, or decide what becomes of the match without one."""
         record = self._league.matches[match_id]
         is_over = self._league.phase is not Phase.RUNNING and record.decided is None
-        if (
-            match_id not in self._league.open_matches
-            or self._result_notices.is_telling(match_id)
-            or is_over
-        ):
+        is_open = match_id in self._league.open_matches
+        if not is_open or self._result_notices.is_telling(match_id) or is_over:
             return
         self._workload.done(record.referee_id, match_id)
         self.leases.end(match_id)
@@ -436,13 +421,8 @@ class Assignments:
             return
         self._unassigned.pop(match_id, None)
         self._alone_since = None
-        self._step.record(
-            MatchAssigned(
-                *(match_id, record.epoch + 1, referee_id, why),
-                returned=True if is_free else UNSET,
-                claimed=list(claimed) or UNSET,
-            )
-        )
+        given = (match_id, record.epoch + 1, referee_id, why, True if is_free else UNSET)
+        self._step.record(MatchAssigned(*given, list(claimed) or UNSET))
         self._step.notify(f"{match_id} goes to {referee_id}: {why}.")
         if record.decided:
             self._give_to_referee(match_id)
@@ -499,9 +479,8 @@ class Assignments:
     def _longest_match(self) -> float:
         if self._longest is None:
             rules = self._league.rules.rules
-            self._longest = longest_match(
-                rules, turns_max(self._adjudicator.game, rules.game_options)
-            )
+            turns = turns_max(self._adjudicator.game, rules.game_options)
+            self._longest = longest_match(rules, turns)
         return self._longest
 
     def _lease(self, referee_id: str, matches: Sequence[str]) -> None:

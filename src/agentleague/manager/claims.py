@@ -40,11 +40,7 @@ from agentleague.roles.stimuli import Answered, Caller
 
 
 class Claims:
-    """Asks at end points, and displaces registrations that are not the listener's.
-
-    State: which claims are open, and how often they were shown; `resume` shows all of them again.
-    `left` is called with a referee that was displaced.
-    """
+    """Asks at end points; `left` is called with a referee that was displaced."""
 
     def __init__(self, step: Step, *, left: Callable[[str], None]) -> None:
         self._step, self._left = step, left
@@ -63,9 +59,10 @@ class Claims:
         """Ask who listens at its end point, unless that is known or cannot be found out."""
         roster = self._step.league.roster
         is_open = roster.member(agent_id).claim_digest and not roster.is_proved(agent_id)
-        if self._step.league.phase is Phase.COMPLETED or agent_id in roster.waiting:
-            return
-        if is_open and agent_id not in roster.removed and agent_id not in roster.displaced:
+        is_out = any(
+            agent_id in each for each in (roster.waiting, roster.removed, roster.displaced)
+        )
+        if is_open and not is_out and self._step.league.phase is not Phase.COMPLETED:
             if agent_id not in self._tries:
                 self._waiting.append(agent_id)
             self._tries[agent_id] = 0
@@ -112,13 +109,10 @@ class Claims:
                 )
 
     def check_move(self, meta: PlayerMeta, member: Member, where: frozenset[Place]) -> None:
-        """Only a player that has proved its end point leaves it, and not for a foreign one's.
-
-        Until the start one of ours may: that gains nobody more than to register anew.
-
-        Of those who came before sources were noted nobody could prove anything.
-        """
+        """Only a player that has proved its end point leaves it, and not for a foreign one's."""
         roster, player_id = self._step.league.roster, member.agent_id
+        # Until the start one of ours may: that gains nobody more than to register anew. Of those
+        # who came before sources were noted nobody could prove anything.
         is_open = self._step.league.phase is Phase.REGISTERING and bool(member.claim_digest)
         if member.source is not None and not is_open and not roster.was_proved(player_id):
             raise errors.EndpointTaken(
@@ -162,13 +156,10 @@ class Claims:
         return [each for each in self._tries if self._is_second(each) and not was_proved(each)]
 
     def leave_out_undecided(self) -> None:
-        """The league starts: who was second and proved nothing so far is not in it.
-
-        But if it has the name of the first and comes from the same machine, it is probably the same
-        agent, started anew: then the first one is not.
-        """
+        """The league starts: who was second and proved nothing so far is not in it."""
         for player_id in self.undecided():
             others = self._others_at(player_id)
+            # With the first one's name and machine it is probably the same agent, started anew.
             if others and self._is_like(player_id, others[0]):
                 self._displace(others[0], player_id)
             elif others:  # Else it was second to one that has been displaced just now.
@@ -203,10 +194,9 @@ class Claims:
         del self._tries[agent_id]
         self.doubtful.discard(agent_id)
         self._step.record(EndpointProved(agent_id))
-        is_player = agent_id in self._step.league.roster.players
-        if not is_player or self._step.league.has_started:
-            return
         roster = self._step.league.roster
+        if agent_id not in roster.players or self._step.league.has_started:
+            return
         own = roster.member(agent_id).endpoint
         for other in self._others_at(agent_id):
             member = roster.member(other)
@@ -262,7 +252,7 @@ class Claims:
             f"{agent_id} {member.display_name} is taken out: it registered at {member.endpoint}, "
             f"{whose}."
         )
-        if agent_id in step.league.roster.referees:
+        if agent_id in roster.referees:
             self._left(agent_id)
 
 

@@ -50,10 +50,7 @@ class Start(Struct):
 
 
 class ForeignStarts:
-    """All matches that were handed to foreign referees.
-
-    `failed` is called with a match that its referee does not take, and the reason.
-    """
+    """All matches of foreign referees; `failed` is called with one that is not taken, and why."""
 
     def __init__(self, step: Step, *, failed: Callable[[str, str], None]) -> None:
         self._step, self._failed = step, failed
@@ -76,10 +73,8 @@ class ForeignStarts:
             self._step.effects += [Drop(StartCall(match_id)), Drop(ControlCall(match_id))]
 
     def learn(self, match_id: str) -> None:
-        """The match was reported, so the dialect that was tried last is taken to be understood.
-
-        If an earlier one was, the next match shows that: the last is tried first, and gets time.
-        """
+        """The match was reported, so the dialect that was tried last is taken to be understood."""
+        # If an earlier one was, the next match shows that: the last is tried first, and gets time.
         start = self._starts[match_id]
         if start.said:
             taken = self._step.now - start.began
@@ -108,8 +103,7 @@ class ForeignStarts:
             return
         to = self._address(start, nonsense_start(start.way))
         until = self._step.now + self._step.settings.reply_seconds
-        call = Call(ControlCall(match_id), to, nonsense(start.message), until)
-        self._step.effects.append(call)
+        self._step.effects.append(Call(ControlCall(match_id), to, nonsense(start.message), until))
 
     def control_answered(
         self, match_id: str, message: Message | None, error: LeagueError | None
@@ -188,10 +182,8 @@ class ForeignStarts:
             self._failed(match_id, f"knows no way of ours to start a match: {search}"[:500])
 
     def _understood(self, match_id: str, start: Start) -> None:
-        """It runs the match, and is not told again after a restart of the manager.
-
-        Many acknowledge an announcement and ignore it: only a report shows that it was understood.
-        """
+        """It runs the match, and is not told again after a restart of the manager."""
+        # Many acknowledge an announcement and ignore it: only a report shows that it understood.
         if dialect_of(start.way).starts != ANNOUNCED:
             self._learn(start)
         self._step.record(MatchBegun(match_id, self._step.league.matches[match_id].epoch))

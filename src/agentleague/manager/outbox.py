@@ -5,7 +5,7 @@ connection keeps the order. Every other agent gets one message at a time, and so
 not answer in time.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable
 
 from msgspec import Struct
@@ -38,13 +38,11 @@ class Outbox:
         self._address, self._seconds, self._called_max = address, seconds, called_max
         self._waiting: dict[str, list[Outgoing]] = {}  # agent -> messages; also with none waiting
         self._in_flight: dict[str, list[Outgoing]] = {}
-        self.ready: deque[str] = (
-            deque()
-        )  # agents that wait only for room, or for the end of the step
+        self.ready = deque[str]()  # agents that wait only for room, or for the end of the step
         self._lagging: set[str] = set()  # agents that let their last message run out
         self._broadcasts: dict[Hashable, list[str]] = {}  # in flight -> who did not answer yet
         self._last_broadcast = 0
-        self._settled: list[tuple[str, Key | None]] = []  # whose message was answered or dropped
+        self._settled = defaultdict[Key | None, list[str]](list)  # whose message about what is done
 
     def send(
         self,
@@ -103,14 +101,10 @@ class Outbox:
     def answered(
         self, agents: Iterable[str], *, ran_out: bool, is_cut: bool = False
     ) -> dict[Key, list[str]]:
-        """The subjects of messages that are done with or dropped, each with its agents.
-
-        Of messages that ran out, or whose connection was cut, only the first was surely sent: the
-        others wait again.
-        """
+        """The subjects of messages that are done with or dropped, each with its agents."""
         for agent_id in agents:
             done, waiting = self._in_flight.pop(agent_id), self._waiting[agent_id]
-            if ran_out or is_cut:
+            if ran_out or is_cut:  # Only the first was surely sent: the others wait again.
                 waiting[:0] = done[1:]
                 del done[1:]
             if ran_out:
@@ -123,13 +117,10 @@ class Outbox:
             else:
                 del self._waiting[agent_id]
             for outgoing in done:
-                self._settled.append((agent_id, outgoing.subject))
-        subjects: dict[Key, list[str]] = {}
-        for agent_id, subject in self._settled:
-            if subject is not None:
-                subjects.setdefault(subject, []).append(agent_id)
+                self._settled[outgoing.subject].append(agent_id)
+        settled = {subject: who for subject, who in self._settled.items() if subject is not None}
         self._settled.clear()
-        return subjects
+        return settled
 
     def is_empty(self) -> bool:
         """Whether every message was answered or given up."""
@@ -138,8 +129,7 @@ class Outbox:
     def _thin(self, agent_id: str, waiting: list[Outgoing]) -> None:
         newest = {type(outgoing.message): outgoing for outgoing in waiting}
         kept = [each for each in waiting if each.keep or newest[type(each.message)] is each]
-        if len(kept) < len(waiting):
-            self._settled += [
-                (agent_id, each.subject) for each in waiting if not any(each is one for one in kept)
-            ]
-            waiting[:] = kept
+        for each in waiting:
+            if not any(each is one for one in kept):
+                self._settled[each.subject].append(agent_id)
+        waiting[:] = kept
