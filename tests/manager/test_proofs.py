@@ -74,7 +74,8 @@ class Town:
 
     def is_told(self, agent_id):
         """What the agent answers to a message that the manager proves now."""
-        keys = Credentials(self.manager.league, SECRETS.token_secret).proof_keys(agent_id)
+        league = self.manager.league
+        keys = Credentials(league, SECRETS.token_secret).proof_keys(league.roster.member(agent_id))
         body = write_request(TOLD, 1)
         head = f"\r\n{PROOF_HEADER}: {proof(keys, body)}".encode()
         return self.role._registration.is_proved(Caller("127.0.0.1", head=head, body=body))
@@ -127,7 +128,8 @@ def test_a_player_that_is_updated_after_a_lost_answer_is_not_promised_what_is_no
 
     answer = town.asks(msgspec.structs.replace(asked, auth_token=token))
 
-    keys = Credentials(town.manager.league, SECRETS.token_secret).proof_keys("P01")
+    league = town.manager.league
+    keys = Credentials(league, SECRETS.token_secret).proof_keys(league.roster.member("P01"))
     assert answer.proofs is True
     assert proof_key(answer.auth_token, "league_test", "P01") in keys
 
@@ -143,13 +145,13 @@ def test_agents_of_ours_are_proved_all_that_they_are_told_and_others_nothing():
 
     league.play()
 
-    kept = Credentials(league.league, SECRETS.token_secret)
+    kept, member = Credentials(league.league, SECRETS.token_secret), league.league.roster.member
     assert {(to.agent_id, to.proof_keys) for to in addresses} == {
-        (agent_id, kept.proof_keys(agent_id)) for agent_id in ("REF01", "P01", "P02")
+        (agent_id, kept.proof_keys(member(agent_id))) for agent_id in ("REF01", "P01", "P02")
     }
     assert all(len(to.proof_keys) == 1 for to in addresses)
     league.league.roster.add_player(PlayerRegistered("P03", "Guest", "http://guest/mcp", "", "d"))
-    assert kept.proof_keys("P03") == ()
+    assert kept.proof_keys(member("P03")) == ()
 
 
 def forgeries():
@@ -220,5 +222,5 @@ def test_who_wants_proofs_is_in_the_journal():
 
 
 def _keys(league):
-    kept = Credentials(league.league, SECRETS.token_secret)
-    return [kept.proof_keys(agent_id)[0].hex().encode() for agent_id in ("P01", "P02", "REF01")]
+    kept, member = Credentials(league.league, SECRETS.token_secret), league.league.roster.member
+    return [kept.proof_keys(member(each))[0].hex().encode() for each in ("P01", "P02", "REF01")]

@@ -78,14 +78,12 @@ class Leases:
 
     def older(self, since: float) -> list[str]:
         """The matches that were handed out before then, each only once."""
-        found = {
-            match_id: lease
-            for match_id, lease in self._leases.items()
-            if lease.due - lease.seconds <= since and not lease.is_told
-        }
-        for lease in found.values():
-            lease.is_told = True
-        return list(found)
+        found = []
+        for match_id, lease in self._leases.items():
+            if lease.due - lease.seconds <= since and not lease.is_told:
+                lease.is_told = True
+                found.append(match_id)
+        return found
 
     @property
     def told(self) -> list[str]:
@@ -108,11 +106,7 @@ class Leases:
 
 
 class Awaited:
-    """Says how long a match still waits for its foreign or for any referee, and what happens then.
-
-    `unassigned` has the matches without a referee and since when; `next_referee` says who would get
-    a match, if anybody.
-    """
+    """Says how long a match still waits for its foreign or any referee, and what happens then."""
 
     def __init__(
         self,
@@ -123,7 +117,7 @@ class Awaited:
         next_referee: Callable[[MatchRecord], str | None],
     ) -> None:
         self._step, self._leases, self._next_referee = step, leases, next_referee
-        self._unassigned = unassigned
+        self._unassigned = unassigned  # matches without a referee -> since when
         # Referee -> when it said so, and for which answers it waits; those the organiser knows of.
         self._answers: dict[str, tuple[float, Iterable[AwaitedAnswer]]] = {}
         self._told: set[tuple[str, str, str]] = set()
@@ -178,26 +172,20 @@ class Awaited:
         return rules.move_seconds, rules.retries
 
     def tell(self, refusals: Callable[[str], str]) -> None:
-        """Tell the organiser, once, of each match that takes longer than its players may.
-
-        `refusals` has what its referee said of forms that it did not take.
-        """
+        """Tell the organiser, once, of each match that takes longer than its players may."""
         rules = self._step.league.rules.rules
         since = self._step.now - rules.join_seconds - rules.move_seconds
         for match_id in self._leases.older(since):
             words = self.in_words(match_id)
             if words:
-                said = refusals(match_id)
+                said = refusals(match_id)  # what its referee said of forms that it did not take
                 more = f"{said[:1].upper()}{said[1:]}. " if said else ""
                 more += f"See it with: league match {match_id} --dir DIR"
                 self._step.notify(f"{match_id} is not reported yet: {words}. {more}")
 
     def rows(self) -> list[str]:
         """The matches of which the organiser was told, in words."""
-        found = {
-            match_id: self.in_words(match_id)
-            for match_id in (*self._unassigned, *self._leases.told)
-        }
+        found = {each: self.in_words(each) for each in (*self._unassigned, *self._leases.told)}
         return [f"{match_id}: {words}" for match_id, words in found.items() if words]
 
     def in_words(self, match_id: str) -> str:
@@ -226,9 +214,8 @@ class Awaited:
 def longest_match(rules: Rules, turns: int) -> float:
     """How long a match can take if both players use all their time."""
     joining = _question(rules, rules.join_seconds, rules.join_retries)
-    moving = _question(rules, rules.move_seconds, rules.retries)
-    locking = rules.reply_seconds
-    return joining + turns * (moving + locking) + rules.game_over_seconds + rules.reply_seconds
+    turn = _question(rules, rules.move_seconds, rules.retries) + rules.reply_seconds
+    return joining + turns * turn + rules.game_over_seconds + rules.reply_seconds
 
 
 def _question(rules: Rules, seconds: float, retries: int, made: int = 0) -> float:

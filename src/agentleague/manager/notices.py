@@ -12,7 +12,7 @@ from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import dispute_in_words
 from agentleague.league.queries_metrics import GOOD
-from agentleague.league.roster import Member, Roster
+from agentleague.league.roster import Member
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.keys import NewRefereeAnswersDue, RefereeChanged, ResultTold
 from agentleague.manager.step import Step
@@ -40,10 +40,8 @@ class ResultNotices:
         self.told((), match_id)
 
     def tell_again(self, player_id: str) -> None:
-        """A player came back: tell it the last match that it played to its end, and all since.
-
-        It may have died while it was told, and nobody else can know; a repetition harms nobody.
-        """
+        """A player came back: tell it the last match that it played to its end, and all since."""
+        # It may have died while it was told, and nobody else can know; a repetition harms nobody.
         if player_id in self._league.roster.removed:
             return
         results: list[MatchRecord] = []
@@ -90,10 +88,7 @@ class ResultNotices:
 
 
 class RefereeNotices:
-    """The players of a match hear of its new referee before that one is told to run it.
-
-    `done` is called with the match when its players know, or had time.
-    """
+    """The players of a match hear of its new referee; when they know, or had time, it is `done`."""
 
     def __init__(self, step: Step, *, broadcasts: Broadcasts, done: Callable[[str], None]) -> None:
         self._step, self._broadcasts, self._done = step, broadcasts, done
@@ -126,14 +121,11 @@ class RefereeNotices:
 
 
 class NotUnderstood:
-    """Players that understood no dialect, as the transcripts of their matches show.
-
-    State: what each said; forgotten by a restart, and when it understands.
-    """
+    """Players that understood no dialect, as the transcripts of their matches show."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
-        self._said: dict[str, str] = {}
+        self._said: dict[str, str] = {}  # what each said; forgotten when it understands
 
     def look_at(self, players: Sequence[str], transcript: Sequence[Exchange]) -> None:
         """The transcript of a match: the organiser is told of each such player once."""
@@ -167,12 +159,15 @@ BEGUN = "The league has begun"
 
 def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:
     """An agent registered, and how many are still needed."""
-    roster = league.roster
-    member = roster.member(agent_id)
-    return (
-        f"{agent_id} {member.display_name} is at {member.endpoint}: {_players(roster, settings)}, "
-        f"{_referees(roster.referees_total, settings)}."
+    member = league.roster.member(agent_id)
+    here, referees = league.roster.players_total, league.roster.referees_total
+    players = (
+        f"{here} of {settings.players} players" if settings.players else counted(here, "player")
     )
+    few = referees < settings.referees
+    wanted = f"{referees} of {counted(settings.referees, 'referee')}"
+    others = wanted if few else counted(referees, "referee")
+    return f"{agent_id} {member.display_name} is at {member.endpoint}: {players}, {others}."
 
 
 def waiting(member: Member, source: str) -> str:
@@ -182,17 +177,6 @@ def waiting(member: Member, source: str) -> str:
         "referee, and waits: it showed no referee code. If you know it, let it in with: league "
         f"approve {member.agent_id} --dir DIR"
     )
-
-
-def _players(roster: Roster, settings: ManagerSettings) -> str:
-    here = roster.players_total
-    return f"{here} of {settings.players} players" if settings.players else counted(here, "player")
-
-
-def _referees(number: int, settings: ManagerSettings) -> str:
-    if number < settings.referees:
-        return f"{number} of {counted(settings.referees, 'referee')}"
-    return counted(number, "referee")
 
 
 def round_over(league: League) -> str:

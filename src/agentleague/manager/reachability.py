@@ -73,13 +73,10 @@ class Reachability:
         return list(self.new) if self.is_tried else []
 
     def registered(self, agent_id: str, source: str, now: float | None = None) -> str:
-        """Its end point is to be tried; one of ours listens before it registers.
-
-        The organiser is told of a loopback address that other machines cannot use.
-        """
+        """Its end point is to be tried; a loopback address that others cannot use is told."""
         endpoint = self._endpoint(agent_id)
         if now is not None and not self._league.roster.member(agent_id).claim_digest:
-            self.new[agent_id] = now
+            self.new[agent_id] = now  # One of ours listens before it registers.
         self.unchecked.append((agent_id, endpoint))
         self.known.pop(agent_id, None)
         if is_loopback(source) or not is_loopback(urlsplit(endpoint).hostname or ""):
@@ -114,10 +111,8 @@ class Reachability:
     def answered(self, agent_id: str, error: LeagueError | None) -> str:
         """A message to it was answered or given up; without a connection it is tried again."""
         was_reachable = self.known.get(agent_id)
-        if error is None or not isinstance(error, NoAnswer | NoConnection):
-            if was_reachable:
-                return ""
-            return self.learnt(agent_id, self._endpoint(agent_id), True)
+        if not isinstance(error, NoAnswer | NoConnection):
+            return "" if was_reachable else self.learnt(agent_id, self._endpoint(agent_id), True)
         is_doubtful = isinstance(error, NoConnection) and agent_id not in self._doubted
         if is_doubtful and was_reachable and not self._is_over:
             self._doubted.add(agent_id)

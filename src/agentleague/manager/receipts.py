@@ -44,21 +44,15 @@ class Receipts:
         )
 
     def check(self, asked: Asked) -> None:
-        """Judge the receipt that an agent shows, before anything else is done for it.
-
-        Raises:
-            Lost: this manager gave it, and the row is missing or another one.
-        """
+        """Raise Lost if this manager gave what is shown, and its row is missing or another one."""
         shown, archive = SHOWN[type(asked.message)](asked.message), self._league.archive
         if archive is None or shown is UNSET:
             return
         generation = 0 if shown.generation is UNSET else shown.generation
         if not self._is_sealed(shown, generation):
             self._doubt(asked.caller.token)
-        elif generation >= self._league.generation:
-            held = archive.hash_of(shown.seq)
-            if held != shown.hash:
-                raise self._lost(shown)
+        elif generation >= self._league.generation and archive.hash_of(shown.seq) != shown.hash:
+            raise self._lost(shown)
 
     def _seal(self, generation: int, seq: int, row_hash: str) -> str:
         return receipt_seal(self._secret, self._league.rules.league_id, generation, seq, row_hash)
@@ -74,9 +68,8 @@ class Receipts:
         agent_id = self._league.roster.owner(token)
         if agent_id is not None and agent_id not in self._doubted:
             self._doubted.add(agent_id)
-            self._step.notify(
-                f"{agent_id} showed a receipt that was not given here; it is ignored."
-            )
+            said = f"{agent_id} showed a receipt that was not given here; it is ignored."
+            self._step.notify(said)
 
     def _lost(self, shown: messages.Receipt) -> Lost:
         there, seq = self._league.seq, shown.seq

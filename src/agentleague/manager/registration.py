@@ -133,18 +133,16 @@ class Registration:
         event, _ = self._admit_new_referee(RefereeMeta(name, url), Caller(ORGANISER))
         event = replace(event, added=True, anyone=UNSET, source=UNSET)
         self._step.record(event)
-        self._step.notify(
-            self._reachability.registered(event.referee_id, ORGANISER, self._step.now)
-        )
+        told = self._reachability.registered(event.referee_id, ORGANISER, self._step.now)
+        self._step.notify(told)
         return event
 
     def approve(self, params: Mapping[str, Any]) -> Member:
         """The organiser vouches for a referee: one that waits, or one that came as anyone may."""
         wanted, roster = params.get("referee_id"), self._league.roster
         if not isinstance(wanted, str):
-            raise errors.WrongType(
-                "params.referee_id must name a referee, as REF02", field="params.referee_id"
-            )
+            why = "params.referee_id must name a referee, as REF02"
+            raise errors.WrongType(why, field="params.referee_id")
         member = roster.referees.get(wanted)
         if member and member.anyone and wanted not in roster.displaced:
             self._step.record(RefereeApproved(wanted))
@@ -184,15 +182,10 @@ class Registration:
     ) -> tuple[PlayerAdmitted | None, LeagueRegisterResponse]:
         """With a token or the claim of its own a player keeps its id, also when the league is over.
 
-        One that registers again without them, with its name and end point, from the end point's own
-        address, keeps its id at any time; on one machine everybody has that address, so its further
-        token may only ask. There is no event if the same was asked before and the token then given
-        was never used: it is given again.
-
-        Raises:
-            RegistrationRefused: why not.
-            TokenMissing, TokenInvalid: the join_code is missing or wrong.
-            RateLimited: too many wrong ones came from there.
+        So does one that registers again with its name and end point, from the end point's own
+        address; on one machine everybody has that, so its further token may only ask. There is no
+        event if that token was given before and never used: it is given again.
+        Raises RegistrationRefused, or for the join_code TokenMissing, TokenInvalid or RateLimited.
         """
         meta, roster = request.player_meta, self._league.roster
         shown = roster.players.get(self._claims.known(meta, caller) or "")
@@ -237,9 +230,8 @@ class Registration:
         if self._league.phase is Phase.COMPLETED:
             raise errors.RegistrationAfterEnd("the league is over")
         if self._league.phase is not Phase.REGISTERING:
-            raise errors.LateRegistration(
-                "the league has begun; players join before its first round"
-            )
+            why = "the league has begun; players join before its first round"
+            raise errors.LateRegistration(why)
         # Those who were displaced do not count, but their rows are limited too.
         if roster.players_total >= players_max or len(roster.players) >= 2 * players_max:
             raise errors.LeagueFull(
@@ -248,8 +240,7 @@ class Registration:
                 current_players=roster.players_total,
             )
         self._check(meta, caller.source)
-        player_id = roster.next_player_id()
-        generation = self._first_generation
+        player_id, generation = roster.next_player_id(), self._first_generation
         name, token = self._name(meta.display_name, player_id), self._token(player_id, generation)
         event = PlayerRegistered(
             player_id,
@@ -321,12 +312,9 @@ class Registration:
     def _renew_referee(
         self, meta: RefereeMeta, member: Member, caller: Caller
     ) -> tuple[TokenRenewed | None, RefereeRegisterResponse]:
-        """A referee that shows a token of its own: its old session is over.
-
-        One that shows only its claim did not get the answer, and gets the same again.
-        """
+        """A referee that shows a token of its own: its old session is over."""
         self._check(meta, caller.source)
-        was_lost = self._league.roster.acting(caller.token) != member.agent_id
+        was_lost = self._league.roster.acting(caller.token) != member.agent_id  # The answer was.
         if was_lost and _is_same(meta, member):
             token = self._token(member.agent_id, member.generation)
             return None, self._referee_answer(member, meta, token)
@@ -385,10 +373,8 @@ class Registration:
         return Admission(agent_id, came_back, bool(events))
 
     def _yes(self, asked: Asked) -> Literal["ACCEPTED", "REGISTERED"]:
-        """A few take only REGISTERED for a yes: who asks a third time at once is told that in turn.
-
-        One that asks a second time may not have heard the answer, or was started again.
-        """
+        """A few take only REGISTERED for a yes: who asks a third time at once is told that."""
+        # One that asks a second time may not have heard the answer, or was started again.
         meta = _meta(asked)
         if asked.caller.token or meta.claim:
             return "ACCEPTED"
@@ -403,11 +389,14 @@ class Registration:
     def _refuse(self, asked: Asked, error: errors.RegistrationRefused) -> None:
         """Answer no, in the words of document 004 and with our own beside them, or of 001."""
         number = error.number_for(WIRE_NAME[type(asked.message)])
-        hint = str(error)[:500]
         is_player = isinstance(asked.message, LeagueRegisterRequest)
         response = LeagueRegisterResponse if is_player else RefereeRegisterResponse
         answer = response(
-            "REJECTED", reason=error.reason, hint=hint, error_code=error.code, code=number
+            "REJECTED",
+            reason=error.reason,
+            hint=str(error)[:500],
+            error_code=error.code,
+            code=number,
         )
         self._step.reply(asked, error if self._settings.rejections == "error" else answer)
         self.refusals.of(asked, error.code, str(error))
@@ -420,9 +409,8 @@ class Registration:
         wait = min(limits.return_seconds * factor, limits.return_seconds_max)
         if now - when < wait:
             left = max(1, round(when + wait - now))
-            raise errors.RateLimited(
-                f"registered a moment ago; wait {left} s and try again", retry_after=left
-            )
+            why = f"registered a moment ago; wait {left} s and try again"
+            raise errors.RateLimited(why, retry_after=left)
         self._returns[agent_id] = (now, times + 1)
 
     def _player_answer(
@@ -536,9 +524,8 @@ class Registration:
             )
         if not is_right:
             self._step.notify(self._guesses.count(source, self._step.now))
-            raise errors.TokenInvalid(
-                f"{field} is not this league's; ask the organiser for it", field=field
-            )
+            why = f"{field} is not this league's; ask the organiser for it"
+            raise errors.TokenInvalid(why, field=field)
 
     def _check(self, meta: PlayerMeta | RefereeMeta, source: str) -> None:
         """The agent can play this league's game, speaks its protocol, and may be called."""

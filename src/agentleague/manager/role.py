@@ -67,8 +67,7 @@ YEAR_2020, GENERATION_STEP = 1_577_836_800, 1_000
 class Manager:
     """One league, which is new unless one is handed in.
 
-    `check_endpoint` is called with an end point and the address from which the agent asks; it
-    raises EndpointNotAllowed.
+    `check_endpoint` raises EndpointNotAllowed for an end point, asked for from an address.
     """
 
     def __init__(  # noqa: PLR0913 - what a manager works with.
@@ -105,9 +104,6 @@ class Manager:
         broadcasts = Broadcasts(step, credentials)
         self._misuse = TokenMisuse(step, credentials)
         self._field_checks = FieldChecks(step)
-        self._reporters = Reporters(
-            step, self.is_known, lambda each: self._assignments.is_told(each)
-        )
         self._result_notices = ResultNotices(step, adjudicator=adjudicator, broadcasts=broadcasts)
         self._not_understood = NotUnderstood(step)
         self._assignments = Assignments(
@@ -116,6 +112,7 @@ class Manager:
             broadcasts=broadcasts,
             result_notices=self._result_notices,
         )
+        self._reporters = Reporters(step, self.is_known, self._assignments.is_told)
         self.rounds = Rounds(
             step,
             adjudicator=adjudicator,
@@ -369,9 +366,8 @@ class Manager:
         matches = self.league.matches
         receipt = matches[message.match_id].decided_seq if decision.receipt else None
         self._step.reply(asked, decision.answer, receipt)
-        if decision.again:
-            self._assignments.reassign(message.match_id, decision.again, claimed=decision.claimed)
-        elif not isinstance(decision.answer, LeagueError):
+        self._give_out_again(message.match_id, decision)
+        if not isinstance(decision.answer, LeagueError):
             self._assignments.locked(referee_id, message.match_id)
 
     def _refuse_undecided(self, match_id: str) -> None:
@@ -391,8 +387,11 @@ class Manager:
         if decision.receipt:
             receipt = self.league.matches[message.match_id].decided_seq
         self._step.reply(asked, answer, receipt)
+        self._give_out_again(message.match_id, decision)
+
+    def _give_out_again(self, match_id: str, decision: Decision) -> None:
         if decision.again:
-            self._assignments.reassign(message.match_id, decision.again, claimed=decision.claimed)
+            self._assignments.reassign(match_id, decision.again, claimed=decision.claimed)
 
     def _repeated(
         self, ack: messages.MatchResultAck, referee_id: str
@@ -408,10 +407,7 @@ class Manager:
         decision = self._decide_report(referee_id, message)
         if isinstance(decision.answer, messages.MatchResultAck):
             self._assignments.after_report(referee_id, decision.answer)
-            if decision.again:
-                self._assignments.reassign(
-                    message.match_id, decision.again, claimed=decision.claimed
-                )
+            self._give_out_again(message.match_id, decision)
         else:
             assert isinstance(decision.answer, LeagueError)
             self._assignments.not_started(message.match_id, f"answered: {decision.answer}")
@@ -428,15 +424,13 @@ class Manager:
                 raise AlreadyComplete("the league is over and its results stand")
         elif decision.events:
             self.rounds.table_changed()
+            # Others may report without a token: their word counts for one result only.
             if self.league.roster.referees[referee_id].locks:
                 self._learn_from(self.league.matches[message.match_id], message)
         return decision
 
     def _learn_from(self, record: MatchRecord, report: messages.MatchResultReport) -> None:
-        """What a referee that locks found out about the players of a match that it closes.
-
-        Others may report without a token: their word counts for the result of one match only.
-        """
+        """What a referee that locks found out about the players of a match that it closes."""
         if report.dialects:
             self._learn_dialects(record, report.dialects)
         rows = report.transcript or ()
@@ -569,16 +563,12 @@ class Manager:
         keys.MatchesAssigned: lambda self, who, key, error: self._assignments.heard_by(
             who, key.matches, error
         ),
-        keys.RoundAnnounced: lambda self, who, key, error: self.rounds.announcement_answered(
-            who, key.round_id
-        ),
+        keys.RoundAnnounced: lambda self, who, key, _: self.rounds.announced_to(who, key.round_id),
         keys.RefereeChanged: lambda self, who, key, error: self._assignments.referee_notices.told(
             who, key.match_id
         ),
         keys.ResultTold: lambda self, who, key, error: self._result_notices.told(who, key.match_id),
-        keys.RoundEndTold: lambda self, who, key, error: self.rounds.round_end_told(
-            who, key.round_id
-        ),
+        keys.RoundEndTold: lambda self, who, key, _: self.rounds.round_end_told(who, key.round_id),
         keys.LeagueEndTold: lambda self, who, key, error: None,  # `end_if_told` follows.
     }
     _TIMERS: ClassVar[dict[type, Callable[["Manager", Any], None]]] = {

@@ -195,7 +195,7 @@ class Rounds:
             self._unanswered.clear()
             self._begin_if_answered()
 
-    def announcement_answered(self, players: Sequence[str], round_id: int) -> None:
+    def announced_to(self, players: Sequence[str], round_id: int) -> None:
         """These players know of the round, or were given up."""
         if round_id == self._league.round_id and not self._unanswered.isdisjoint(players):
             self._unanswered.difference_update(players)

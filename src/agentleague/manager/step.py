@@ -12,6 +12,7 @@ from agentleague.dialects.table import LOST, OURS, is_dialect
 from agentleague.errors import LeagueError
 from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
+from agentleague.league.roster import Member
 from agentleague.manager.keys import ErrorCall, Key
 from agentleague.manager.outbox import Outbox
 from agentleague.protocol.error_messages import error_message
@@ -76,19 +77,14 @@ SENDER = "league_manager"
 
 
 class Step:
-    """The time, the league and the effects; all parts of the manager decide and send through it.
-
-    State: the outbox and the organiser's notices (`news`), forgotten by a restart: what was not
-    told is told again by the parts. Events of `record_later` that never reached the journal are
-    lost; they only say what need not be told again.
-    """
+    """The time, the league and the effects; all parts of the manager decide and send through it."""
 
     def __init__(
         self,
         league: League,
         settings: ManagerSettings,
         limits: ManagerLimits | None = None,
-        proof_keys: Callable[[str], tuple[bytes, ...]] = lambda agent_id: (),
+        proof_keys: Callable[[Member], tuple[bytes, ...]] = lambda member: (),
     ) -> None:
         self.league, self.settings = league, settings
         self.limits, self._proof_keys = limits or ManagerLimits(), proof_keys
@@ -114,7 +110,7 @@ class Step:
             self.effects.append(Record(each))
 
     def record_later(self, event: Event) -> None:
-        """Record an event that nothing depends on together with the next decision."""
+        """Record an event that only says what need not be told again with the next decision."""
         self._later.append(event)
 
     def tell(
@@ -155,8 +151,8 @@ class Step:
         if agent_id is None or agent_id in self.erring:
             return
         self.erring.add(agent_id)
-        name, envelope = WIRE_NAME[type(refused)], {"sender": SENDER, "timestamp": self.now_text}
-        about = msgspec.structs.asdict(refused)
+        name, about = WIRE_NAME[type(refused)], msgspec.structs.asdict(refused)
+        envelope = {"sender": SENDER, "timestamp": self.now_text}
         message = error_message(error, name, request=about, **envelope)
         until = self.now + self.settings.reply_seconds
         self.effects.append(Call(ErrorCall(agent_id), self.address(agent_id), message, until))
@@ -192,22 +188,15 @@ class Step:
     def address(self, agent_id: str) -> Address:
         """Where an agent is called, and how it knows that the manager calls."""
         roster = self.league.roster
-        dialect, keys = roster.dialects.get(agent_id, ""), self._proof_keys(agent_id)
-        return Address(agent_id, roster.member(agent_id).endpoint, dialect, keys)
+        member, dialect = roster.member(agent_id), roster.dialects.get(agent_id, "")
+        return Address(agent_id, member.endpoint, dialect, self._proof_keys(member))
 
 
 def shown_dialect(asked: Asked, endpoint: str) -> str:
-    """The dialect of a registration; its own method only from the machine that will be called.
-
-    Otherwise whoever registers another's end point would choose what it is asked to do.
-    """
-    caller = asked.caller
-    shown = guess(
-        WIRE_NAME[type(asked.message)],
-        caller.form,
-        caller.rpc_method,
-        caller.nested_in,
-        has_text_id=caller.has_text_id,
-    )
+    """The dialect of a registration; its own method only from the machine that will be called."""
+    caller, name = asked.caller, WIRE_NAME[type(asked.message)]
+    form = (caller.form, caller.rpc_method, caller.nested_in)
+    shown = guess(name, *form, has_text_id=caller.has_text_id)
+    # Otherwise whoever registers another's end point would choose what it is asked to do.
     is_from_there = is_home(places(endpoint, caller.addresses), caller.source)
     return shown if is_from_there or "(" not in shown else ""

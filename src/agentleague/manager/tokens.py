@@ -64,17 +64,13 @@ class Credentials:
         for generation in range(newest, max(0, newest - at_most), -1):
             yield self._channel(player_id, generation)
 
-    def proof_keys(self, agent_id: str) -> tuple[bytes, ...]:
-        """What messages to an agent are proved with, if it wants that.
-
-        An agent whose last registration was not answered holds the token of an earlier one: until
-        it shows which it holds, each message is proved for all of them.
-        """
-        roster = self._league.roster
-        member = roster.member(agent_id)
+    def proof_keys(self, member: Member) -> tuple[bytes, ...]:
+        """What messages to an agent are proved with, if it wants that."""
         if not member.proofs:
             return ()
-        generations = roster.generations_of(member)
+        # If its last registration was not answered, it holds the token of an earlier one: until it
+        # shows which, each message is proved for all of them.
+        agent_id, generations = member.agent_id, self._league.roster.generations_of(member)
         kept = self._proof_keys.get(agent_id)
         if kept is None or kept[0] != generations:
             issued = [self.token(agent_id, generation) for generation in generations]
@@ -99,8 +95,7 @@ class Credentials:
 class Reporters:
     """Finds out which referee reports or asks, and about which match.
 
-    `is_known` says whether a token is one of this league, also of its organiser; `is_told` whether
-    the referee of a match was told to run it.
+    `is_known`: whether a token is of this league; `is_told`: whether a match's referee knows of it.
     """
 
     def __init__(
@@ -112,8 +107,7 @@ class Reporters:
     def of(self, caller: Caller, match_id: str) -> str:
         """Who reports this match; the token of a referee that waits gives no right, like none.
 
-        Raises:
-            TokenMissing, TokenInvalid: nobody can tell; a wrong token does not count as none.
+        Raises TokenMissing or TokenInvalid: a wrong token does not count as none.
         """
         record, roster = self._step.league.matches.get(match_id), self._step.league.roster
         holder = roster.referees[record.referee_id] if record else None
@@ -130,10 +124,7 @@ class Reporters:
         """The report with its match: if it names none of this league, the one that it can mean.
 
         A repeated one means the same match again, if a time or an id of its own tells it from one
-        about the next match.
-
-        Raises:
-            MissingField: it names none, and could mean none or several of its foreign referee.
+        about the next match. Raises MissingField if it could mean none or several.
         """
         if report.match_id in self._step.league.open_matches or MATCH_ID.fullmatch(report.match_id):
             return report
@@ -162,17 +153,13 @@ class Reporters:
         raise MissingField(said, field="match_id", kind="missing")
 
     def asker(self, caller: Caller, query_type: str) -> str | None:
-        """Who asks; who may report without a token may ask so where players are.
-
-        Raises:
-            TokenInvalid: the token is nobody's.
-        """
+        """Who asks; TokenInvalid if the token is nobody's."""
         roster, is_directory = self._step.league.roster, queries.is_directory(query_type)
         agent_id = roster.owner(caller.token)
         self.shown(agent_id)
         if agent_id or not (caller.token or is_directory):
             return agent_id
-        referees = roster.referees.values()
+        referees = roster.referees.values()  # Who may report without a token may ask so.
         guest = next((each for each in referees if self._may_be_without(each, caller)), None)
         if guest:
             self._note_invented(guest, caller, "LEAGUE_QUERY")
