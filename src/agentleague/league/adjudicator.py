@@ -99,10 +99,7 @@ class Adjudicator:
     def lock(
         self, referee_id: str, request: LockRequest, *, another: CanAsk = _nobody_else
     ) -> Decision:
-        """Fix the moves so far: a number follows, or the result.
-
-        `another` says whether another referee can be asked to confirm what this one says.
-        """
+        """Fix the moves so far; `another` says whether another referee can be asked to confirm."""
         record = self._league.matches.get(request.match_id)
         if record is None or referee_id not in record.referees:
             return self._not_its_referee(record, referee_id, request)
@@ -111,8 +108,7 @@ class Adjudicator:
         if referee_id in self._league.roster.set_aside and not record.decided:
             return Decision((), self._set_aside(record))
         if record.decided or 0 <= request.index < len(record.locks):
-            answer = self._standing(record, request.index)
-            return Decision((), answer, isinstance(answer, LockResponse) and bool(answer.result))
+            return self._standing(record, request.index)
         if request.forfeits and self._is_our_fault(record, request):
             refusal = MatchMismatch(
                 f"neither player of {record.match_id} was reached; it is given out again",
@@ -145,7 +141,8 @@ class Adjudicator:
         if referee_id != record.referee_id or report.epoch not in (UNSET, record.epoch):
             return Decision((), self._old_epoch(record))
         if decided is not None:
-            return self._contradiction(record, referee_id)
+            refusal = duplicate_report(record, "has another result already, which stands")
+            return Decision(self._dispute(record, referee_id, ANOTHER_RESULT), refusal)
         if referee_id in roster.set_aside:
             return Decision((), self._set_aside(record))
         return self._unlocked(record, referee_id, report, another=another)
@@ -224,12 +221,11 @@ class Adjudicator:
             event = replace(event, unconfirmed=True)
         return Decision((event,), self._result(record, event), receipt=True)
 
-    def _standing(self, record: MatchRecord, index: int) -> LockResponse | LeagueError:
+    def _standing(self, record: MatchRecord, index: int) -> Decision:
         """The answer to the first lock of this index, whatever moves a second one has."""
         if 0 <= index < len(record.locks):
-            return _drawn(record.locks[index])
-        assert record.decided
-        return self._result(record, record.decided)
+            return Decision((), _drawn(record.locks[index]))
+        return Decision((), self.result(record.match_id), receipt=True)
 
     def _result(self, record: MatchRecord, event: MatchDecided) -> LockResponse:
         winner, score = event.result.winner_player_id, self.points(record, event.result)
@@ -283,10 +279,6 @@ class Adjudicator:
             return Decision((), refusal)
         return Decision(self._dispute(record, referee_id, NOT_ITS_REFEREE), refusal)
 
-    def _contradiction(self, record: MatchRecord, referee_id: str) -> Decision:
-        refusal = duplicate_report(record, "has another result already, which stands")
-        return Decision(self._dispute(record, referee_id, ANOTHER_RESULT), refusal)
-
     def _dispute(self, record: MatchRecord, referee_id: str, why: str) -> tuple[Disputed, ...]:
         """Journalled once per referee and match, and again after a ruling."""
         of_referee = [each for each in record.disputes if each.referee_id == referee_id]
@@ -301,9 +293,8 @@ class Adjudicator:
         return is_first and self._league.roster.referees[referee_id].anyone
 
     def _set_aside(self, record: MatchRecord) -> MatchMismatch:
-        return MatchMismatch(
-            f"this referee was set aside; {record.match_id} is not its own any more"
-        )
+        why = f"this referee was set aside; {record.match_id} is not its own any more"
+        return MatchMismatch(why)
 
     def _is_our_fault(self, record: MatchRecord, request: LockRequest) -> bool:
         """Neither player was reached: the first time, that is blamed on the referee."""
@@ -368,13 +359,10 @@ def duplicate_report(record: MatchRecord, why: str) -> DuplicateReport:
 
 
 def _closing(record: MatchRecord, decided: MatchDecided, report: MatchResultReport) -> MatchClosed:
-    """The referee's account of the match, without rows about other players.
-
-    `timed_out` costs a player its retries in later matches, so it counts only after a forfeit.
-    """
+    """The referee's account of the match, without rows about other players."""
     players, rows = record.players, report.transcript or []
     late: dict[str, Any] = {}
-    if report.timed_out:
+    if report.timed_out:  # It costs a player retries in later matches: only after a forfeit.
         lost, said = dict(decided.forfeits), report.timed_out.items()
         late = {each: what for each, what in said if each in (lost if what else players)}
     return MatchClosed(
@@ -392,10 +380,7 @@ def _closing(record: MatchRecord, decided: MatchDecided, report: MatchResultRepo
 
 
 def _agrees(report: MatchResultReport, decided: MatchDecided) -> bool:
-    """Same winner; same status, choices and number where they are given.
-
-    The details of the game too, but a result that was only believed is kept without them.
-    """
+    """Same winner; same status, choices, number and, if they were kept, details where given."""
     details, result = report.result.details, decided.result
     status = details.status if decided.verified else status_of(report.result)
     return (
@@ -414,8 +399,7 @@ _SEATS = {"player_a": 0, "player_b": 1, "player1": 0, "player2": 1, "player_1": 
 def believed(setup: MatchSetup, report: MatchResultReport) -> tuple[GameResult, str]:
     """The result as it counts, and what contradicts it in words, or nothing.
 
-    Raises:
-        WrongType: it names a winner who does not play the match; nothing can be made of that.
+    Raises WrongType if the winner does not play the match: nothing can be made of that.
     """
     winner, details = report.result.winner, report.result.details
     if winner is not None and winner not in setup.players:
@@ -495,10 +479,9 @@ def _doubt(setup: MatchSetup, result: ReportedResult) -> str:
 def _contradicts(who: str, end: str, result: ReportedResult) -> bool:
     """Whether this player cannot have ended so if the result is right."""
     is_winner = who == result.winner if result.winner else who.casefold() in _NOBODY
-    is_somebody_missing = end == "LOSS" and status_of(result) == "DRAW"
-    return (
-        is_winner != (end == "WIN") or is_somebody_missing or bool(end == "DRAW" and result.winner)
-    )
+    is_lost_draw = end == "LOSS" and status_of(result) == "DRAW"
+    is_won_draw = end == "DRAW" and result.winner is not None
+    return is_winner != (end == "WIN") or is_lost_draw or is_won_draw
 
 
 def _against_a_forfeit(setup: MatchSetup, result: ReportedResult) -> str:
@@ -524,9 +507,8 @@ def _against_the_rules(setup: MatchSetup, result: ReportedResult) -> str:
     if outcome is None:
         return ""
     won = dict(zip(setup.game.seats, setup.players, strict=True)).get(outcome.winner or "")
-    return (
-        "" if won == result.winner else f"by the rules {_who(won)} won, not {_who(result.winner)}"
-    )
+    is_so = won == result.winner
+    return "" if is_so else f"by the rules {_who(won)} won, not {_who(result.winner)}"
 
 
 def _moves(setup: MatchSetup, result: ReportedResult) -> dict[str, Any]:

@@ -9,10 +9,9 @@ a later one has ended.
 
 import re
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from msgspec import UNSET, Struct
 
@@ -69,10 +68,9 @@ class MatchRecord(Struct):
     @property
     def result(self) -> GameResult | None:
         """What counts in the table; what the players were told is `decided`."""
-        decided, ruling = self.decided, self.ruling
-        if decided is None or ruling is None:
-            return None if decided is None else decided.result
-        return counted(decided, ruling)
+        if self.decided is None:
+            return None
+        return counted(self.decided, self.ruling) if self.ruling else self.decided.result
 
     @property
     def contradicted(self) -> list[str]:
@@ -183,13 +181,6 @@ class Archive(Protocol):
         """The hash of a row that is on disk, as hexadecimal digits; None if it is not there."""
 
 
-class _Ended(NamedTuple):
-    """A round whose records are still at hand."""
-
-    round_id: int
-    matches: list[str]
-
-
 class MatchRecords(dict[str, MatchRecord]):
     """Every match that was scheduled; what a dict iterates over are those at hand, in order."""
 
@@ -202,10 +193,8 @@ class MatchRecords(dict[str, MatchRecord]):
         self._recalled: dict[str, MatchRecord] = {}  # the last one asked for at the end
         self._totals: dict[str, int] = {}  # player -> its matches so far
         self._last: dict[str, list[str]] = {}  # player -> its last ones
-        self._running: dict[int, list[str]] = {}  # round that has not ended -> its matches
-        self._ended: deque[_Ended] = deque()
-        self._ended_matches = 0  # of the rounds in `_ended`
-        self._forgotten = 0  # the last round whose records are not at hand
+        self._ended_matches = 0  # of rounds that have ended and are at hand
+        self._forgotten = 0  # the last round whose records are not
         self._sizes = array("Q")  # of each round, in matches
         self._first_rows, self._last_rows = array("Q"), array("Q")  # of each round
 
@@ -222,9 +211,7 @@ class MatchRecords(dict[str, MatchRecord]):
                 del last[: -self._limits.last_matches]
         self._sizes.append(len(event.matches))
         assert len(self._sizes) == event.round_id, "rounds are scheduled in order"
-        if self._archive:
-            self._running[event.round_id] = [match.match_id for match in event.matches]
-            self._first_rows.append(seq)
+        self._first_rows.append(seq)
 
     def end_round(self, round_id: int, seq: int) -> Iterator[int]:
         """A round ended with row `seq`; yields the rounds that are forgotten for it."""
@@ -232,12 +219,13 @@ class MatchRecords(dict[str, MatchRecord]):
             return
         self._last_rows.append(seq)
         assert len(self._last_rows) == round_id, "rounds end in order"
-        self._ended.append(_Ended(round_id, self._running.pop(round_id)))
         self._ended_matches += self.size(round_id)
-        while self._has_enough(self._archive.at_hand):
-            oldest = self._ended.popleft()
+        while round_id - self._forgotten > self._limits.rounds_at_hand:
+            oldest = self._forgotten + 1
+            if self._ended_matches - self.size(oldest) < self._archive.at_hand:
+                break
             self._forget(oldest)
-            yield oldest.round_id
+            yield oldest
 
     def get(self, match_id: str) -> MatchRecord | None:  # type: ignore[override]
         """The record of a match, if it was scheduled."""
@@ -247,9 +235,7 @@ class MatchRecords(dict[str, MatchRecord]):
             return None
 
     def __missing__(self, match_id: str) -> MatchRecord:
-        record = None
-        if self._forgotten:
-            record = self._held.get(match_id) or self._recall(match_id)
+        record = self._held.get(match_id) or (self._recall(match_id) if self._forgotten else None)
         if record is None:
             raise KeyError(match_id)
         return record
@@ -278,21 +264,15 @@ class MatchRecords(dict[str, MatchRecord]):
         """The last matches of a player, the newest one last."""
         return [self[match_id] for match_id in self._last.get(player_id, ())]
 
-    def _has_enough(self, at_hand: int) -> bool:
-        """Whether the oldest round is not needed any more."""
-        if len(self._ended) <= self._limits.rounds_at_hand:
-            return False
-        return self._ended_matches - self.size(self._ended[0].round_id) >= at_hand
-
-    def _forget(self, ended: _Ended) -> None:
-        self._forgotten = ended.round_id
-        self._ended_matches -= len(ended.matches)
-        for match_id in ended.matches:
-            record = self.pop(match_id)
+    def _forget(self, round_id: int) -> None:
+        for record in self.of_round(round_id):
+            del self[record.match_id]
             for player_id in record.players:
                 self.of_player[player_id].remove(record)
             if record.disputes or record.ruling:
-                self._held[match_id] = record
+                self._held[record.match_id] = record
+        self._ended_matches -= self.size(round_id)
+        self._forgotten = round_id
 
     def _recall(self, match_id: str) -> MatchRecord | None:
         record = self._recalled.pop(match_id, None) or self._look_up(match_id)
