@@ -272,13 +272,9 @@ class SqliteStates(AnyJournal):
 
     def open(self, directory: Path) -> SqliteJournal:
         self.deliveries: SimpleQueue[Any] = SimpleQueue()
-        journal = SqliteJournal(
-            directory,
-            self.wall,
-            self.deliveries.put,
-            limits=JournalLimits(retry_seconds=0.005),
-            pages_max=ROOM,
-        )
+        limits = JournalLimits(retry_seconds=0.005)
+        journal = SqliteJournal(directory, self.wall, self.deliveries.put, limits=limits)
+        journal.pages_max = ROOM
         self.full = False
         return journal
 

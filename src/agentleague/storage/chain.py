@@ -58,18 +58,8 @@ def link(previous: bytes, fields: Fields) -> bytes:
     """The hash of a row that follows the one whose hash is given."""
     league_id, seq, at, kind, version, body = fields  # Unrolled: a restart checks every row.
     number, time = b"%d" % seq, at.encode()
-    parts = (
-        previous,
-        _framed(league_id),
-        _size(len(number)),
-        number,
-        _size(len(time)),
-        time,
-        _framed(kind, version),
-        _size(len(body)),
-        body,
-    )
-    return sha256(b"".join(parts)).digest()
+    place = previous + _framed(league_id) + _size(len(number)) + number + _size(len(time)) + time
+    return sha256(place + _framed(kind, version) + _size(len(body)) + body).digest()
 
 
 @lru_cache(maxsize=256)
@@ -126,10 +116,8 @@ def is_intact(row: Sequence[object], seq: int, previous: bytes) -> bool:
 
 
 def is_typed(row: Sequence[object]) -> bool:
-    """Whether each column is of its type: SQLite holds whatever type a damaged record says.
-
-    A number in place of its text would hash alike.
-    """
+    """Whether each column is of its type: SQLite holds whatever type a damaged record says."""
+    # A number in place of its text would hash alike.
     league_id, seq, at, kind, version, body, own = row  # Unrolled, like `link`.
     is_text = type(league_id) is type(at) is type(kind) is str
     return is_text and type(seq) is type(version) is int and type(body) is type(own) is bytes

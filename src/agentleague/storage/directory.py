@@ -50,10 +50,7 @@ def may_hold_more(directory: Path) -> bool:
 
 
 def open_reader(directory: Path) -> "JournalReader":
-    """The journal of a directory, to be read; no file is created, and nothing is held open.
-
-    Its methods raise StorageError where there is no journal.
-    """
+    """The journal of a directory, to be read; no file is created, and nothing is held open."""
     from agentleague.storage.sqlite_reader import SqliteReader
 
     return SqliteReader(directory)
@@ -66,10 +63,7 @@ def open_journal(
     *,
     survives: bool = True,
 ) -> "Journal":
-    """The journal of the manager that runs in this directory; a claim creates it.
-
-    One that need not survive a power cut is faster.
-    """
+    """The journal of the manager in this directory; one that need not survive a cut is faster."""
     from agentleague.storage.sqlite import SqliteJournal
     from agentleague.storage.sqlite_reader import JournalLimits
 

@@ -16,11 +16,8 @@ def write_private(path: Path, text: bytes) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Put the names in it on disk: else a power cut may undo that a file was created or renamed.
-
-    Some systems let nobody open a directory, or sync it: they are left to keep its names.
-    """
-    with suppress(OSError):
+    """Put the names in it on disk: else a power cut may undo that a file was created or renamed."""
+    with suppress(OSError):  # Some systems let nobody sync a directory: they keep its names.
         descriptor = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -62,7 +62,10 @@ class HeadFile:
         if league_id in leagues:
             place = leagues.index(league_id) // 2 * 2
         else:
-            place = self._free_place(leagues)
+            taken = self._places.values()
+            pairs = [place for place in range(0, len(leagues), 2) if place not in taken]
+            free = (place for place in pairs if leagues[place : place + 2] == [None, None])
+            place = next(free, len(leagues))
             blocks += [None, None]
             self._put(place, bytes(2 * BLOCK))
             self.sync()
@@ -71,15 +74,6 @@ class HeadFile:
         for number in (place, place + 1):
             block = blocks[number]
             self._seqs[number] = block.seq if block else -1
-
-    def _free_place(self, leagues: list[str | None]) -> int:
-        taken = self._places.values()
-        free = (
-            place
-            for place in range(0, len(leagues), 2)
-            if leagues[place : place + 2] == [None, None] and place not in taken
-        )
-        return next(free, len(leagues))
 
     def seq(self, league_id: str) -> int:
         """The last row that was noted; -1 if none was."""

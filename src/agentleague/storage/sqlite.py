@@ -20,7 +20,7 @@ import logging
 import os
 import shlex
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import lru_cache, partial
 from itertools import chain as chained
@@ -77,10 +77,9 @@ _LAST = _Append("", 0.0, (), lambda answer: None)  # Nothing comes behind it.
 
 
 class SqliteJournal(SqliteReader):
-    """The journal of the manager that runs in this directory.
+    """The journal of the manager in this directory, for the event loop to which `deliver` leads.
 
-    `wall` gives the Unix seconds that rows are dated with; `deliver` runs a function on the event
-    loop's thread; `pages_max` limits the file (tests fill the disk with it).
+    `wall` gives the Unix seconds that rows are dated with.
     """
 
     def __init__(
@@ -90,10 +89,9 @@ class SqliteJournal(SqliteReader):
         deliver: Callable[[Callable[[], None]], None],
         *,
         limits: JournalLimits = JournalLimits(),  # noqa: B008
-        pages_max: int = 0,
     ) -> None:
         super().__init__(directory, limits)
-        self.pages_max = pages_max
+        self.pages_max = 0  # of the file, if not 0: a test fills the disk with it
         self.commits = 0
         self.state: Literal["ok", "full", "failed"] = "ok"
         self.lost: Lost | None = None
@@ -145,7 +143,11 @@ class SqliteJournal(SqliteReader):
             # or another program holds the file, the key of a row still keeps two apart.
             self._has_taken_over.wait(self._limits.retry_seconds)
             head = sqlite_reader.last_head(connection, league_id)
-            self._note_claim(league_id, head)
+            assert self._head_file is not None
+            self._head_file.add(league_id)
+            if head.seq and not self.lost:
+                self._head_file.write(league_id, head)
+                self._head_file.sync()
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"cannot keep a journal in {self._directory}: {error}") from error
         self._heads[league_id] = head
@@ -174,10 +176,7 @@ class SqliteJournal(SqliteReader):
         publish(self._lock, address)
 
     def append(self, league_id: str, after: int, events: Sequence[Event], done: Done) -> None:
-        """Write the events behind row `after`, all or none.
-
-        A refusal reaches `done` before this returns; all else by way of the event loop.
-        """
+        """Write the events, all or none; only a refusal reaches `done` before this returns."""
         with self._queueing:
             refusal = self._refusal(league_id, after, len(events))
             if refusal is None:
@@ -189,10 +188,9 @@ class SqliteJournal(SqliteReader):
             done(refusal)
 
     def close(self) -> None:
-        """Write what waits, stop the thread and let another manager have the directory.
+        """Write what waits, unless the disk is full, and let another manager have the directory.
 
-        The last answers are handed to `deliver` before this returns. On a full disk what waits is
-        given up.
+        The last answers are handed to `deliver` before this returns.
         """
         with self._queueing:
             self._end = self._end or StorageError("the journal is closed")
@@ -232,13 +230,6 @@ class SqliteJournal(SqliteReader):
         self._thread.start()
         return connection
 
-    def _note_claim(self, league_id: str, head: Head) -> None:
-        assert self._head_file is not None
-        self._head_file.add(league_id)
-        if head.seq and not self.lost:
-            self._head_file.write(league_id, head)
-            self._head_file.sync()
-
     def _refusal(self, league_id: str, after: int, count: int) -> StorageError | None:
         if self._end is not None:
             return self._end
@@ -263,10 +254,7 @@ class SqliteJournal(SqliteReader):
             self._fail(error)
 
     def _take(self) -> None:
-        """Wait for something to write, or until the head file is to be synced; take all there is.
-
-        What the batch has no room for is the next, at last the end.
-        """
+        """Wait for something to write, or until the head file is to be synced; take all of it."""
         assert self._head_file is not None
         seconds, size = None if self._head_file.is_synced else self._limits.sync_seconds, 0
         with suppress(Empty):
@@ -296,12 +284,19 @@ class SqliteJournal(SqliteReader):
         batch.clear()
         self._settled += len(rows)
         self.commits += 1
-        self._write_heads(leagues)
+        assert self._head_file is not None
+        with self._noting():  # Before anybody is told of these rows, which are on disk already.
+            for league_id in leagues:
+                self._head_file.write(league_id, self._heads[league_id])
         self._deliver(partial(_answer, answers))
 
     def _until_there_is_room(self, write: Callable[[], bool]) -> None:
         while not write():
-            self._wait_for_room()
+            if self.state == "ok":
+                self.state = "full"
+                _log.error("no room for the journal in %s; free some to go on", self._directory)
+            if self._closing.wait(self._limits.retry_seconds):
+                raise StorageFull(f"closed while there was no room in {self._directory}")
         if self.state == "full":
             self.state = "ok"
             _log.warning("there is room for the journal in %s again", self._directory)
@@ -348,18 +343,8 @@ class SqliteJournal(SqliteReader):
                 "nobody what it could not write"
             )
 
-    def _write_heads(self, leagues: Iterable[str]) -> None:
-        """Before anybody is told of these rows; whatever happens here, they are on disk."""
-        assert self._head_file is not None
-        with self._noting():
-            for league_id in leagues:
-                self._head_file.write(league_id, self._heads[league_id])
-
     def _sync_head(self, *, is_idle: bool) -> None:
-        """Sync the head file when nothing has come for a second, and under load every second.
-
-        So it is also on disk within a second of the end of a round.
-        """
+        """Sync the head file after a second without rows, as after a round, or under load."""
         assert self._head_file is not None
         now = self._wall()
         if is_idle or abs(now - self._synced_at) >= self._limits.sync_seconds:
@@ -377,13 +362,6 @@ class SqliteJournal(SqliteReader):
                 _log.warning("%s cannot be written: %s", self._directory / HEAD_NAME, error)
             self._head_failed = True
 
-    def _wait_for_room(self) -> None:
-        if self.state == "ok":
-            self.state = "full"
-            _log.error("no room for the journal in %s; free some to go on", self._directory)
-        if self._closing.wait(self._limits.retry_seconds):
-            raise StorageFull(f"closed while there was no room in {self._directory}")
-
     def _fail(self, error: Exception) -> None:
         _log.error("the journal in %s cannot go on: %s", self._directory, error)
         if not isinstance(error, StorageError):
@@ -391,7 +369,7 @@ class SqliteJournal(SqliteReader):
         with self._queueing:
             self.state = "failed"
             self._end = error
-            left = [*self._batch, *([self._next] if self._next else [])]
+            left = [*self._batch, *filter(None, [self._next])]
             while not self._queue.empty():
                 left.append(self._queue.get())
             self._settled = self._queued
@@ -426,12 +404,10 @@ def prepare(directory: Path) -> sqlite3.Connection:
             )
         # Else a commit could be confirmed by the one after it, which a power cut may undo.
         connection.execute("PRAGMA synchronous = FULL")
-        if version < sqlite_reader.SCHEMA_VERSION:
-            missing = _MISSING[version]
-            script = (
-                f"BEGIN; {missing} PRAGMA user_version = {sqlite_reader.SCHEMA_VERSION}; COMMIT;"
-            )
-            connection.executescript(script)
+        now = sqlite_reader.SCHEMA_VERSION
+        if version < now:
+            missing = f"{_MISSING[version]} PRAGMA user_version = {now}"
+            connection.executescript(f"BEGIN; {missing}; COMMIT;")
     except BaseException:
         connection.close()
         raise

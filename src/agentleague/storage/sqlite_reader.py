@@ -71,11 +71,8 @@ class SqliteReader:
             return [*map(Row._make, connection.execute(FIND, (league_id, first, last, text)))]
 
     async def follow(self, league_id: str, after: int = 0) -> AsyncIterator[Row]:
-        """The same rows, then each later one soon after its commit; all reading is in a thread.
-
-        Another process may be the one that writes: so this looks again from time to time, also for
-        a journal that does not exist yet.
-        """
+        """The same rows, then each later one soon after its commit; all reading is in a thread."""
+        # Another process may write: so this looks again, also for a journal that is not there yet.
         thread, loop = ThreadPoolExecutor(1, "follow"), asyncio.get_running_loop()
         later = _LaterRows(self._directory, league_id, after, self._limits.followed)
         try:
@@ -157,11 +154,7 @@ def file_problem(directory: Path) -> str | None:
 
 
 def find_lost(directory: Path) -> Lost | None:
-    """What the journal does not have of the rows that were committed; also while somebody writes.
-
-    Raises:
-        StorageError: the journal cannot be read.
-    """
+    """What is gone of the rows that were committed; StorageError if the journal cannot be read."""
     # The head is read first: it is never ahead of the journal, which may go on meanwhile.
     found = (_lost(directory, *each) for each in read_heads(directory).items())
     return next(filter(None, found), None) or _lost_in_log(directory)
@@ -197,13 +190,11 @@ def _lost_in_log(directory: Path) -> Lost | None:
         found = schema_version(connection, directory) and connection.execute(query).fetchone()
     league_id, last = found or ("", 0)
     is_one = commits == 1
-    return Lost(
+    sentence = (
         f"{WAL_NAME} is damaged behind row {last} of league {league_id}: at least {commits} "
-        f"{'commit' if is_one else 'commits'} after it {'is' if is_one else 'are'} gone",
-        league_id=league_id,
-        seq=last,
-        lost_until=last + 1,
+        f"{'commit' if is_one else 'commits'} after it {'is' if is_one else 'are'} gone"
     )
+    return Lost(sentence, league_id=league_id, seq=last, lost_until=last + 1)
 
 
 @contextmanager
@@ -226,9 +217,8 @@ def _explaining(directory: Path) -> Iterator[None]:
         kind = Damaged if code in _CORRUPT else StorageError
         raise kind(f"cannot read the journal in {directory}: {error}") from error
     except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its own error.
-        raise Damaged(
-            f"the journal in {directory} cannot be read: its schema is damaged"
-        ) from error
+        sentence = f"the journal in {directory} cannot be read: its schema is damaged"
+        raise Damaged(sentence) from error
 
 
 def schema_version(connection: sqlite3.Connection, directory: Path) -> int:

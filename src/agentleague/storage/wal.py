@@ -45,10 +45,7 @@ class Log(NamedTuple):
 
 
 def read_log(directory: Path, *, salvage: bool = False) -> Log | None:
-    """The log of a journal; None where there is none.
-
-    Of a log whose header is wrong SQLite takes nothing; it is read only to salvage what is in it.
-    """
+    """The log of a journal, if there is one; SQLite takes nothing of one whose header is wrong."""
     try:
         data = (directory / WAL_NAME).read_bytes()
     except FileNotFoundError:
