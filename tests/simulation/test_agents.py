@@ -82,7 +82,7 @@ def test_the_matches_of_a_foreign_referee_are_believed_and_marked():
 def test_what_a_false_referee_reports_is_refused_and_noted():
     league = played("referee2", traits.FALSE, LeagueHistory(referees_away=True, disputes=True))
 
-    kinds = [row.kind for row in league.rows()]
+    kinds = [row.kind for row in league.observer.rows]
     assert "disputed" in kinds
     with pytest.raises(Violation, match="disputed"):
         check(league, LeagueHistory(referees_away=True))

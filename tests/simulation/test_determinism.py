@@ -21,7 +21,7 @@ print(traces())
 def trace(mode, seed):
     league, violation = attempt(MODES[mode](seed))
     assert not violation
-    return f"{league.observer.trace} {[row.hash.hex() for row in league.rows()][-1]}"
+    return f"{league.observer.trace} {[row.hash.hex() for row in league.observer.rows][-1]}"
 
 
 def traces():

@@ -83,7 +83,7 @@ def test_a_dead_referee_is_given_no_match_after_its_lease_ran_out():
     league.run()
 
     check(league, LeagueHistory(referees_away=True))
-    assigned = [row for row in league.rows() if row.kind == "match_assigned"]
+    assigned = [row for row in league.observer.rows if row.kind == "match_assigned"]
     assert len(assigned) == 1
 
 

@@ -51,7 +51,7 @@ def test_the_journal_of_a_league_in_trouble_can_be_verified(kind):
 
     for scenario in of_kind[:3]:
         league, violation = attempt(scenario)
-        findings = verify(league.rows(), lambda name, game=scenario.agents.game: game)
+        findings = verify(league.observer.rows, lambda name, game=scenario.agents.game: game)
         assert (violation, findings.difference) == ("", None), scenario.seed
 
 

@@ -1,15 +1,17 @@
 """A network that loses, repeats and delays messages, and whose agents stall, die and come back."""
 
 from random import Random
+from types import SimpleNamespace
 
 from agentleague.errors import NoAnswer, NoConnection
 from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import Lifetime, VirtualClock
-from agentleague.simulation.network import RELIABLE, Conditions, Links, SimulatedNetwork, Watcher
+from agentleague.simulation.network import RELIABLE, Conditions, Links, SimulatedNetwork
 
 MANAGER = Address("manager", "http://manager/mcp")
 QUERY = LeagueQuery("GET_STATUS")
+NOBODY = SimpleNamespace(**dict.fromkeys(("called", "asked", "answered", "lost"), lambda *_: None))
 SLOW = Conditions(delay_seconds=(1.0, 1.0))
 
 
@@ -20,7 +22,7 @@ class World:
         self.clock = VirtualClock(100.0)
         self.links = Links(Random(0))
         self.links.conditions = SLOW
-        self.network = SimulatedNetwork(self.clock, self.links, Watcher())
+        self.network = SimulatedNetwork(self.clock, self.links, NOBODY)
         self.lifetime, self.anns = Lifetime(self.clock), Lifetime(self.clock)
         self.manager = self.network.add(MANAGER.url, "manager", self.lifetime)
         self.ann = self.network.add("http://ann/mcp", "player", self.anns)

@@ -85,7 +85,7 @@ def test_a_process_may_crash_between_two_messages_of_one_decision():
         league.after_event(number, partial(league.crash, "manager"))
         league.run(0.2)
         return sum(
-            isinstance(message, RoundAnnouncement) for _, message in league.observer.requests
+            isinstance(each.message, RoundAnnouncement) for each in league.observer.deliveries
         )
 
     assert {announced(number) for number in range(20, 60)} >= {0, 1, 2, 3, 4}
@@ -133,4 +133,4 @@ def test_a_player_that_forgot_its_token_comes_back_under_its_id():
 
     check(league, LeagueHistory(away=["player1"]))
     assert league.player_id("player1") == before
-    assert [row.kind for row in league.rows()].count("player_returned") == 1
+    assert [row.kind for row in league.observer.rows].count("player_returned") == 1

@@ -123,13 +123,13 @@ def test_an_aborted_league_ends_as_it_stands_and_everybody_is_told(crashes):
 
 def test_a_finished_league_stays_silent_after_a_restart():
     league = a_league().run()
-    said = len(league.observer.requests)
+    said = len(league.observer.deliveries)
 
     league.crash("manager", restart_after=1.0)
     league.run()
 
     check(league)
-    assert len(league.observer.requests) == said
+    assert len(league.observer.deliveries) == said
 
 
 def test_a_referee_that_keeps_its_state_comes_back_as_itself():

@@ -38,7 +38,7 @@ def test_a_seed_is_the_same_league_in_files_and_in_memory(mode):
     for is_in_files in (True, False, True):
         league, violation = attempt(MODES[mode](7)._replace(sqlite=is_in_files))
         assert violation == ""
-        seen.append((league.observer.trace, [row.hash for row in league.rows()]))
+        seen.append((league.observer.trace, [row.hash for row in league.observer.rows]))
 
     assert seen[0] == seen[1] == seen[2]
 

@@ -44,7 +44,6 @@ _ILLEGAL: tuple[Any, ...] = (None, "", "maybe", 11, [], {"choice": "even"}, "x" 
 class Agents(NamedTuple):
     """How referees and players behave."""
 
-    register_seconds: float = 1.0  # before one tries again to register
     referees_keep_state: bool = False  # whether a referee comes back as itself; players always do
     game: Game = even_odd
     think_seconds: tuple[float, float] = (0.0, 0.0)  # for a move, at least and at most

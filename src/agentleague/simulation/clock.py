@@ -7,12 +7,13 @@ from typing import Any
 
 from agentleague.roles.ports import Cancel
 
+STEPS_MAX = 10_000_000
+
 
 class VirtualClock:
-    """Runs what is due in order of time, and of asking where times are equal.
+    """Runs what is due in order of time, and of asking where times are equal."""
 
-    Every event of every simulated league passes here: it is written to be quick.
-    """
+    # Every event of every simulated league passes here: it is written to be quick.
 
     def __init__(self, now: float = 0.0) -> None:
         self.time = now  # the same as now(), and quicker
@@ -45,12 +46,12 @@ class VirtualClock:
                 return True
         return False
 
-    def run(self, until: Callable[[], bool] = lambda: False, steps: int = 10_000_000) -> None:
+    def run(self, until: Callable[[], bool] = lambda: False) -> None:
         """Let time pass until nothing is due any more, or `until` says that it is enough."""
-        for _ in range(steps):
+        for _ in range(STEPS_MAX):
             if until() or not self.step():
                 return
-        raise AssertionError(f"still busy after {steps} steps")
+        raise AssertionError(f"still busy after {STEPS_MAX} steps")
 
 
 class Lifetime:

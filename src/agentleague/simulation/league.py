@@ -4,7 +4,7 @@ The same seed gives the same league, message by message. An event is a step of t
 message that is sent; processes may crash after any event.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import sha256
 from random import Random
@@ -22,7 +22,7 @@ from agentleague.protocol.messages import LeagueCommand, Message
 from agentleague.referee.role import Referee
 from agentleague.roles.agent import AgentState
 from agentleague.roles.effects import Address
-from agentleague.roles.ports import OnAnswer, Row, Transport
+from agentleague.roles.ports import OnAnswer, Transport
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings, Secrets
 from agentleague.runtime.host import Host, JournalArchive, Ledger
 from agentleague.simulation.agents import (
@@ -50,6 +50,7 @@ BEGAN = 1_700_000_000.0
 LEAGUE_ID = "league_simulated"
 MANAGER = "manager"
 STEPS_AT_ONCE = 20_000  # more cannot happen at the same instant
+REGISTER_SECONDS = 1.0  # before an agent tries again to register
 GRACE_SECONDS = 60.0  # for agents that are not told that the league is over
 _NEVER = 1 << 62
 
@@ -158,10 +159,6 @@ class SimulatedLeague:
     def seconds(self) -> float:
         """How long it has run, in virtual time."""
         return self.clock.now() - BEGAN
-
-    def rows(self) -> Iterator[Row]:
-        """What is on disk."""
-        return self.disk.read(LEAGUE_ID)
 
     @property
     def manager(self) -> Manager:
@@ -300,7 +297,7 @@ class SimulatedLeague:
             "display_name": f"{kind.title()} {name.removeprefix(kind)}",
             "endpoint": ports.transport.url,
             "game_types": (self.agents.game.name,),
-            "register_seconds": self.agents.register_seconds,
+            "register_seconds": REGISTER_SECONDS,
         }
 
     def _claiming(self, name: str, ports: Ports) -> AgentState:

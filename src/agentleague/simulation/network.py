@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from random import Random
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from agentleague.dialects import answers
@@ -21,6 +21,9 @@ from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, OnAnswer
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.transport.memory import MemoryNetwork, MemoryTransport
+
+if TYPE_CHECKING:
+    from agentleague.simulation.observer import Observer
 
 DELAY_SECONDS = (0.0005, 0.01)  # of one message, at least and at most
 
@@ -101,38 +104,21 @@ class Links:
 AnswerFilter = Callable[[Message, bytes], bytes | None]  # changes an answer; None: drops it
 
 
-class Watcher:
-    """Is told of every message in the network; this one does nothing."""
-
-    def called(self, url: str, message: Message) -> None:
-        """Somebody is about to ask the agent at this address."""
-
-    def asked(self, source: str, url: str, message: Message, body: bytes) -> None:
-        """A request of `source` reached the agent at this address."""
-
-    def answered(self, source: str, url: str, question: Message, body: bytes) -> None:
-        """The answer of `source` reached the agent at this address, which had asked."""
-
-    def lost(self, source: str, target: str, what: Message) -> None:
-        """A request, or the answer to it, is lost between these two."""
-
-
 class SimulatedNetwork(MemoryNetwork):
-    """Joins agents; `links` delays and loses messages, `answer_filters` change answers.
+    """Joins agents; `links` delays and loses messages, `watcher` is told of each."""
 
-    Every message of every simulated league passes here: it is written to be quick.
-    """
+    # Every message of every simulated league passes here: it is written to be quick.
 
     clock: VirtualClock
 
-    def __init__(self, clock: VirtualClock, links: Links, watcher: Watcher) -> None:
+    def __init__(self, clock: VirtualClock, links: Links, watcher: "Observer") -> None:
         super().__init__(clock)
         self.links, self.watcher = links, watcher
         self.delay = links.delay
         self.on_sent: Callable[[], None] = lambda: None  # somebody has sent a request or an answer
         self.alive: dict[str, SimulatedTransport] = {}
         self.exchanges: dict[_Exchange, None] = {}  # in order
-        self.answer_filters: dict[str, AnswerFilter] = {}  # by address
+        self.answer_filters: dict[str, AnswerFilter] = {}  # by address, change answers
 
     def add(self, url: str, receiver: str, lifetime: Lifetime) -> "SimulatedTransport":
         """A transport for one life of the agent at this address."""

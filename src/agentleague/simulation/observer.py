@@ -44,6 +44,7 @@ from agentleague.protocol.messages import (
     LeagueStandingsUpdate,
     LockRequest,
     LockResponse,
+    MatchResultAck,
     MatchResultReport,
     Message,
     RoundAnnouncement,
@@ -54,7 +55,7 @@ from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
 from agentleague.simulation.clock import VirtualClock
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.network import Watcher, host_of
+from agentleague.simulation.network import host_of
 from agentleague.simulation.rules import CapacityChecks, TokenChecks
 
 Counts = tuple[tuple[str, tuple[int, ...]], ...]  # player -> played, wins, draws, losses, points
@@ -77,7 +78,7 @@ class Delivery(Struct, frozen=True, gc=False):
     is_answer: bool
 
 
-class Observer(Watcher):
+class Observer:
     """`violations` has a sentence for each thing that was wrong; `listeners` get every request."""
 
     def __init__(self, clock: VirtualClock, disk: Disk, league_id: str) -> None:
@@ -100,11 +101,6 @@ class Observer(Watcher):
         self.locks, self.tokens = LockChecks(self.league, wrong), TokenChecks(wrong)
         self.capacity = CapacityChecks(self.league, wrong)
         self._clock, self._disk, self._league_id = clock, disk, league_id
-
-    @property
-    def requests(self) -> list[tuple[str, Message]]:
-        """The requests that arrived, with their addresses, in order."""
-        return [(each.url, each.message) for each in self.deliveries if not each.is_answer]
 
     @property
     def trace(self) -> str:
@@ -157,7 +153,8 @@ class Observer(Watcher):
             return
         self._check_receipt(answer)
         self.locks.taken(question)
-        self.capacity.acknowledged(self._clock.time, url, answer)
+        if isinstance(answer, MatchResultAck) and answer.matches:  # The next one may come with it.
+            self.capacity.handed_out(self._clock.time, url, answer.matches)
         if isinstance(answer, LockResponse) and answer.result:
             self._check_result(match, answer.result.game_result, "a referee")
 
@@ -215,10 +212,10 @@ class Observer(Watcher):
         for player_id, (played, *_) in table:
             if roster.players[player_id].endpoint != url or player_id in roster.removed:
                 continue
-            sent = [
+            told = [
                 m for m in matches.get(player_id, ()) if (url, m.match_id) in self._results_sent
             ]
-            if played > sum(bool(m.result and m.result.no_contest is not True) for m in sent):
+            if played > sum(bool(m.result and m.result.no_contest is not True) for m in told):
                 self._wrong(f"I11: {url} is shown a result of its own before its GAME_OVER")
 
     def _attempt(self, url: str, message: GameMessage) -> None:

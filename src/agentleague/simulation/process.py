@@ -52,7 +52,7 @@ class Process:
         self.keeps_state = keeps_state
         # How far its monotonic clock and its wall clock are off in its next life.
         self.clocks: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
-        self.crashes = self.stalls = self.failures = 0
+        self.crashes = self.failures = 0
         self.born_at = 0.0  # when its present life began
         self.is_done = False  # its role said so
         self.host: Host | None = None  # while it lives
@@ -100,7 +100,6 @@ class Process:
     def stall(self, seconds: float) -> None:
         """Do nothing for a while; messages wait meanwhile."""
         if self.host:
-            self.stalls += 1
             self.lifetime.stall(seconds)
 
     def forget(self) -> None:

@@ -30,11 +30,7 @@ Timed = Sequence[tuple[float, Event]]
 
 
 class TokenChecks:
-    """Whose token is whose, from the answers to registrations and from the rows.
-
-    Who shows a token of its own is itself; one that was replaced and is not in use any more is
-    worth nothing, which is for the attackers to try.
-    """
+    """Whose token is whose, from the answers to registrations and from the rows."""
 
     def __init__(self, wrong: Callable[[str], None]) -> None:
         self.issued: dict[str, str] = {}  # token -> agent
@@ -70,13 +66,12 @@ class TokenChecks:
             self.issued[answer.auth_token or ""] = agent_id
 
     def retired(self) -> list[str]:
-        """Tokens that were replaced by one that is in use."""
-        found = []
-        for token in self.issued:
-            agent_id, generation = self._generations.get(digest(token), ("", 0))
-            if 0 < generation < self._in_use.get(agent_id, 0):
-                found.append(token)
-        return found
+        """Tokens that were replaced by one that is in use: worth nothing, as attackers try."""
+        return [*filter(self._is_retired, self.issued)]
+
+    def _is_retired(self, token: str) -> bool:
+        agent_id, generation = self._generations.get(digest(token), ("", 0))
+        return 0 < generation < self._in_use.get(agent_id, 0)
 
 
 class CapacityChecks:
@@ -112,11 +107,6 @@ class CapacityChecks:
         """A manager that begins anew does not know what it has handed out."""
         self._open.clear()
 
-    def acknowledged(self, at: float, url: str, ack: messages.Message | None) -> None:
-        """The answer to a report may bring the next match."""
-        if isinstance(ack, messages.MatchResultAck) and ack.matches:
-            self.handed_out(at, url, ack.matches)
-
 
 def unbalanced_seats(league: League, events: Sequence[Event]) -> Iterator[str]:
     """Every second cycle has the seats of the one before it swapped."""
@@ -146,10 +136,8 @@ def hasty_after_pauses(rows: Timed) -> Iterator[str]:
 
 
 def forgotten_sessions(league: League, rows: Timed, given: Any) -> Iterator[str]:
-    """What a referee held when it began anew is given out at once, not when its lease is over.
-
-    One that does not lock may be unfit for it now, and then the match waits for another.
-    """
+    """What a referee held when it began anew is given out at once, not when its lease is over."""
+    # One that does not lock may be unfit for it now, and then the match waits for another.
     ours = {each for each, member in league.roster.referees.items() if member.locks}
     holders: dict[str, str] = {}  # match -> referee, as the rows go on
     for number, (at, event) in enumerate(rows):

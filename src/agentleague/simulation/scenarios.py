@@ -112,10 +112,7 @@ def chaos(seed: int) -> Scenario:
 
 
 def liveness(seed: int) -> Scenario:
-    """Everything at once; then a manager, one referee and some players are well, and must end.
-
-    In some leagues the manager dies once more, when the end is on disk and nobody knows it.
-    """
+    """Everything at once; then a manager, one referee and some players are well, and must end."""
     chance = Random(f"liveness|{seed}")
     agents = Agents(referees_keep_state=chance.random() < 0.5, think_seconds=(0.0, 1.0))
     loss = chance.uniform(0.1, 0.6)
@@ -136,7 +133,7 @@ def liveness(seed: int) -> Scenario:
     deaths = [Fault(_event(scenario, chance), "crash", (name,), None) for name in dead]
     faults = [fault for fault in scenario.faults if fault.kind != "abort"]
     scenario = scenario._replace(faults=[*faults, *deaths])
-    if chance.random() < 0.2:
+    if chance.random() < 0.2:  # The manager dies once more: the end is on disk, and nobody knows.
         scenario = scenario._replace(final_crash_seconds=chance.choice((0.5, 15.0)))
     return scenario._replace(history=expected(scenario), sqlite=seed % FILES_EVERY == 0)
 
