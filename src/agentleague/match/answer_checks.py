@@ -62,9 +62,8 @@ def forfeits(
     """Who failed, and why; if neither could be reached, that may be the referee's fault."""
     if not failures:
         return []
-    if len(failures) == len(seats) and all(
-        notes.is_unreached(seat) and not at.suspended for seat, at in enumerate(seats)
-    ):
+    unreached = [notes.is_unreached(seat) and not at.suspended for seat, at in enumerate(seats)]
+    if len(failures) == len(seats) and all(unreached):
         return [(at.player_id, errors.UNREACHABLE) for at in seats]
     return [(seats[seat].player_id, failure_in_words(failures[seat])) for seat in sorted(failures)]
 
@@ -116,16 +115,14 @@ class Pusher(NamedTuple):
 def who_pushed(
     seats: Sequence[Seated], message: Any, caller: Caller, *, is_unsigned_allowed: bool
 ) -> Pusher:
-    """The seat that an answer is for.
-
-    On this machine anybody may push without a token, so a wrong one does no more harm than none.
-    """
+    """The seat that an answer is for."""
     token = message.auth_token or caller.token
     for seat, seated in enumerate(seats):
         if token and _is_token_of(seated, token):
             return Pusher(seat, is_signed=True)
     source = _host(caller.source)
     wrong = errors.TokenInvalid("auth_token is of neither player of this match")
+    # On this machine anybody may push without a token, so a wrong one does no more harm than none.
     if token and not (is_unsigned_allowed and source == HERE):
         raise wrong
     if not is_unsigned_allowed:

@@ -71,14 +71,10 @@ class GameProgress:
         self.turn += 1
 
     def adopt(self, moves: Moves, number: int) -> bool:
-        """Play on with the moves that the league holds and the number it drew; False if impossible.
-
-        Usually they are ours, and one turn is played. Otherwise the game is played again from its
-        start, with all numbers drawn so far.
-        """
+        """Play on with the moves that the league holds and its number; False if impossible."""
         if not moves or list(moves) == self.moves:
             reached = self._reach((self.state, self.turn), self.moves, [number])
-        else:
+        else:  # They are not ours: the game is played again, with all numbers drawn so far.
             start = self.game.start(self._options)
             reached = self._reach((start, 0), moves, [*self.numbers, number])
         if reached is None:

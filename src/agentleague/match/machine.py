@@ -28,13 +28,8 @@ from msgspec import UNSET, Struct
 
 from agentleague.dialects.table import LOST, NONE
 from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
-from agentleague.match.answer_checks import (
-    Pusher,
-    forfeits,
-    is_refused,
-    result_in_refusal,
-    who_pushed,
-)
+from agentleague.match import answer_checks
+from agentleague.match.answer_checks import Pusher
 from agentleague.match.game_progress import GameProgress
 from agentleague.match.messages import Conditions, MatchMessages, addresses
 from agentleague.match.question import Act, Ask, Complain, Failure, Question, Terms
@@ -205,14 +200,11 @@ class Match:
         return self._step(Clock, None, now)
 
     def admit(self, message: messages.Message, caller: Caller) -> Pusher:
-        """Whose answer was pushed.
-
-        Raises:
-            TokenInvalid, TokenMissing: it does not show whose it is.
-            UnexpectedMessage: the match does not wait for it, or not any more.
-        """
+        """Whose answer was pushed. Raises TokenInvalid, TokenMissing or UnexpectedMessage."""
         is_allowed = self._rules.unsigned_pushes
-        pusher = who_pushed(self._messages.seats, message, caller, is_unsigned_allowed=is_allowed)
+        pusher = answer_checks.who_pushed(
+            self._messages.seats, message, caller, is_unsigned_allowed=is_allowed
+        )
         is_awaited = (self.phase, type(message)) in self.TRANSITIONS
         if not is_awaited or pusher.seat not in self._questions:
             raise UnexpectedMessage(f"{self.match_id} does not wait for this ({STATE[self.phase]})")
@@ -321,17 +313,15 @@ class Match:
         if answer.dialect.endswith(LOST) and not question.was_understood:
             question.lost = answer.dialect[-len(NONE) :]
         acts = question.answered(key.attempt, answer.message, answer.error, now)
-        if not question.result or acts:
-            self._carry_out(key.seat, acts, now)
-            self._set_clock()
-        self._when_all_answered(now)
+        if question.result and not acts:
+            self._when_all_answered(now)
+        else:
+            self._go_on(key.seat, acts, now)
 
     def _complaint_answered(self, answer: Answered, now: float) -> None:
         key: Any = answer.key
         acts = self._questions[key.seat].complaint_answered(answer.message, answer.error, now)
-        self._carry_out(key.seat, acts, now)
-        self._set_clock()
-        self._when_all_answered(now)
+        self._go_on(key.seat, acts, now)
 
     def _answer_pushed(self, push: tuple[Pusher, messages.Message], now: float) -> None:
         pusher, message = push
@@ -344,7 +334,10 @@ class Match:
         if self.fault and not pusher.is_signed:  # Any process at that address may have sent it.
             return
         acts = question.pushed(message, is_signed=pusher.is_signed, now=now)
-        self._carry_out(pusher.seat, acts, now)
+        self._go_on(pusher.seat, acts, now)
+
+    def _go_on(self, seat: int, acts: Sequence[Act], now: float) -> None:
+        self._carry_out(seat, acts, now)
         self._set_clock()
         self._when_all_answered(now)
 
@@ -391,7 +384,7 @@ class Match:
 
     def _lock(self, now: float) -> None:
         self.phase = LOCKING
-        lost = forfeits(self._messages.seats, self._failures, self._notes)
+        lost = answer_checks.forfeits(self._messages.seats, self._failures, self._notes)
         index = len(self._progress.numbers)
         message = self._messages.lock(index, self._progress.moves, lost, now)
         self._call_manager(LockCall, message, now)
@@ -487,12 +480,12 @@ class Match:
 
     def _retry(self, error: LeagueError | None, now: float) -> None:
         """The manager did not answer: wait for it. It refused: the match is not ours any more."""
-        if not is_refused(error):
+        if not answer_checks.is_refused(error):
             waits = self._at.limits.retry_seconds
             self._retry_at = now + waits[min(self._tries, len(waits)) - 1]
             return self._set_clock()
         is_told, self._is_ours = self._result is not None, False
-        self._result = self._result or result_in_refusal(self.match_id, error)
+        self._result = self._result or answer_checks.result_in_refusal(self.match_id, error)
         if self._result and self._questions and not is_told:  # Invited players wait for the end.
             return self._tell(now)
         return self._close()

@@ -141,9 +141,8 @@ class MatchMessages:
             is_parity = game.name == PARITY_GAME
             action = "CHOOSE_PARITY_RESPONSE" if is_parity else "GAME_MOVE_RESPONSE"
             context |= _legal(complaint, game, state, seat)
-        again = complaint.next_retry_at
+        again, left = complaint.next_retry_at, complaint.time_remaining
         at = UNSET if again is None else self.write(again)
-        left = complaint.time_remaining
         seconds = UNSET if left is None else round(left, 3)
         counts = (complaint.retry_count, complaint.max_retries)
         message = messages.GameError(
@@ -191,9 +190,8 @@ class MatchMessages:
         assert locked.result
         result, match, at = locked.result.game_result, self._match, self._at
         rows, left_out = notes.rows(began)
-        details = messages.ResultDetails(
-            result.drawn_number, result.choices, result.status, result.game_details
-        )
+        facts = (result.drawn_number, result.choices, result.status, result.game_details)
+        details = messages.ResultDetails(*facts)
         return messages.MatchResultReport(
             match.match_id,
             messages.ReportedResult(locked.result.winner, locked.result.score, details),

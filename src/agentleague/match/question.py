@@ -218,10 +218,7 @@ class Question(Struct, gc=False):
         return self._time_is_up(now)
 
     def wait(self, now: float) -> tuple[float, int, int] | None:
-        """What is left of the attempt, its number, and of how many; nothing if it is new, or over.
-
-        Between two attempts it is the next one.
-        """
+        """What is left of the attempt or the next one, its number, and of how many, if it waits."""
         if self.result or now < self.lines[0].began + LONG_SECONDS:
             return None
         ends = self.due + self.terms.seconds if self._next is Next.RETRY else self.deadline
@@ -327,13 +324,7 @@ class Question(Struct, gc=False):
         return []
 
     def _check(self, message: messages.Message, value: Any) -> None:
-        """Raise what is wrong with an answer that holds this, if anything.
-
-        Raises:
-            MatchMismatch: it is about another match.
-            MissingField: it is no join; WrongType if it is one that says neither yes nor no.
-            IllegalMove: it is no legal move.
-        """
+        """Raise what is wrong with an answer that holds this, if anything."""
         if self._strict:
             check_documented(self._strict, message)
         named, own = getattr(message, "match_id", ""), self._match_id
