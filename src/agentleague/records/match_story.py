@@ -61,7 +61,9 @@ class OrganisersRuling(Struct):
     """The organiser's ruling on a match."""
 
     verdict: str
-    words: str
+    words: str = ""
+    reason: str = ""
+    winner_player_id: str | None = None
 
 
 class Facts(Struct):
@@ -95,6 +97,11 @@ class Facts(Struct):
     transcript_left_out: int = 0
     assignments: list[Assignment] = []
     awaited: str = ""  # how long its foreign referee still has, and what happens then
+
+    @property
+    def overruled(self) -> OrganisersRuling | None:
+        """The ruling that counts in place of the result."""
+        return self.ruling if self.ruling and self.ruling.verdict != STAND else None
 
     def name(self, player_id: str) -> str:
         """A player by name and id."""
@@ -145,16 +152,17 @@ def read_answer(data: Any) -> MatchAnswer:
 
 def with_ending(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts, and `ending`: why the match ended so, by which rules, what would have helped."""
-    ending = _ending(_read(facts))
+    ending = ending_of(read(facts))
     return {**facts, "ending": msgspec.to_builtins(ending) if ending else None}
 
 
 def in_words(facts: Mapping[str, Any], *, in_full: bool = False) -> list[str]:
     """A match for people, a line an exchange; `in_full` with rules, and the forms of questions."""
-    return [printable(line.replace("\n", "?")) for line in _lines(_read(facts), in_full)]
+    return [printable(line.replace("\n", "?")) for line in _lines(read(facts), in_full)]
 
 
-def _read(facts: Mapping[str, Any]) -> Facts:
+def read(facts: Mapping[str, Any]) -> Facts:
+    """The facts of GET_MATCH. Raises LeagueError if they are none."""
     try:
         return msgspec.convert(dict(facts), Facts)
     except msgspec.ValidationError as error:
@@ -272,7 +280,8 @@ def _game_details(facts: Facts) -> Iterator[str]:
         yield f"  {one_line(name, 64)}: {one_line(json.dumps(value), DETAIL_MAX)}"
 
 
-def _ending(facts: Facts) -> Ending | None:
+def ending_of(facts: Facts) -> Ending | None:
+    """How a match ended; None without a result."""
     result = facts.result
     if result is None:
         return None
@@ -315,13 +324,13 @@ def _failed(contact: Contact) -> bool:
 
 
 def _last(facts: Facts, in_full: bool) -> str:
-    ending = _ending(facts)
+    ending = ending_of(facts)
     if ending is None:
         more = f" I{one_line(facts.awaited)[1:]}." if facts.awaited else ""
         if facts.awaited.startswith("it waits for another referee"):
             return f"There is no result yet.{more}"
         return f"It is being played: {facts.referee_id} has it, and there is no result yet.{more}"
-    if facts.ruling and facts.ruling.verdict != STAND:  # Neither rule nor advice counts any more.
+    if facts.overruled:  # Neither rule nor advice counts any more.
         return f"{ending.sentence}."
     rules = f" ({', '.join(ending.rules)})" if ending.rules and in_full else ""
     return " ".join([f"{ending.sentence}{rules}.", *ending.advice])

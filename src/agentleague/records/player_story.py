@@ -4,13 +4,11 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from agentleague.league.match_result import STAND
 from agentleague.protocol.printable import one_line, one_line_json
 from agentleague.records.explanations import GAMES, Cause
-from agentleague.records.match_story import Contact, cause_of, named, with_ending
+from agentleague.records.match_story import Contact, Facts, cause_of, ending_of, read
 
 INDENT = " " * 8
 
@@ -46,28 +44,23 @@ _FINE = frozenset({"ok", "late", "pushed", "in it already", "dropped"})
 
 def player_match(facts: Mapping[str, Any], player_id: str) -> PlayerMatch:
     """A match as GET_MATCH has it, from the side of one of its players."""
-    ending = with_ending(facts)["ending"] or {"rules": [], "advice": []}
-    ruling = _ruling(facts)
-    if ruling["verdict"] != STAND:  # The organiser decided it, not a rule of the game.
-        ending = {"rules": [], "advice": []}
-    own, other = ("A", "B") if facts["player_A_id"] == player_id else ("B", "A")
-    opponent_id = facts[f"player_{other}_id"]
-    name = named(facts[f"player_{own}_name"], player_id)
-    opponent = named(facts[f"player_{other}_name"], opponent_id)
-    rows = msgspec.convert(facts.get("transcript", []), list[Contact])
+    match = read(facts)
+    ruling = match.overruled
+    ending = None if ruling else ending_of(match)  # No rule of the game decided a ruling.
+    rules, advice = (ending.rules, ending.advice) if ending else ([], [])
+    opponent_id = match.player_B_id if player_id == match.player_A_id else match.player_A_id
+    won_all_the_same = ruling is not None and ruling.winner_player_id == player_id
     return PlayerMatch(
-        facts["match_id"],
-        facts["round_id"],
+        match.match_id,
+        match.round_id,
         opponent_id,
-        f"{_ended(facts, player_id)} {opponent}{_because(facts)}",
-        ending["rules"],
-        " ".join(line for line in ending["advice"] if line.startswith(name)),
+        f"{_ended(match, player_id)} {match.name(opponent_id)}{_because(match)}",
+        rules,
+        " ".join(each for each in advice if each.startswith(match.name(player_id))),
         [
-            _failure(row, facts["game_type"])
-            for row in rows
-            if row.player_id == player_id
-            and row.verdict not in _FINE
-            and ruling.get("winner_player_id") != player_id  # It won all the same.
+            _failure(row, match.game_type)
+            for row in match.transcript
+            if row.player_id == player_id and row.verdict not in _FINE and not won_all_the_same
         ],
     )
 
@@ -92,43 +85,30 @@ def in_words(match: PlayerMatch, *, in_full: bool = False) -> Iterator[str]:
         yield f"{INDENT}{match.advice}"
 
 
-def _ended(facts: Mapping[str, Any], player_id: str) -> str:
-    result = facts.get("result")
+def _ended(match: Facts, player_id: str) -> str:
+    result, ruling = match.result, match.overruled
     if result is None:
         return "still to be played, against"
-    ruling = _ruling(facts)
-    if ruling["verdict"] != STAND:
-        return _ruled(ruling, player_id)
-    if result.get("no_contest"):
-        return "no contest with"
-    if result["status"] == "DRAW":
-        return "drawn with"
-    by_default = " by default" if result["status"] == "TECHNICAL_LOSS" else ""
-    if result.get("winner_player_id") == player_id:
-        return f"won{by_default} against"
-    return f"lost{by_default} against"
-
-
-def _ruling(facts: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The organiser's ruling on a match; without one the result stands."""
-    return facts.get("ruling") or {"verdict": STAND}
-
-
-def _ruled(ruling: Mapping[str, Any], player_id: str) -> str:
-    if ruling["verdict"] == "win":
-        won = "won" if ruling["winner_player_id"] == player_id else "lost"
+    if ruling and ruling.verdict == "win":
+        won = "won" if ruling.winner_player_id == player_id else "lost"
         return f"{won} by a ruling against"
-    ended = "drawn" if ruling["verdict"] == "draw" else "no contest"
-    return f"{ended} by a ruling with"
+    if ruling:
+        return f"{'drawn' if ruling.verdict == 'draw' else 'no contest'} by a ruling with"
+    if result.no_contest:
+        return "no contest with"
+    if result.status == "DRAW":
+        return "drawn with"
+    by_default = " by default" if result.status == "TECHNICAL_LOSS" else ""
+    won = "won" if result.winner_player_id == player_id else "lost"
+    return f"{won}{by_default} against"
 
 
-def _because(facts: Mapping[str, Any]) -> str:
-    ruling = _ruling(facts)
-    if ruling["verdict"] != STAND:
-        return f": {one_line(ruling['reason'], 500)}"
-    result = facts.get("result") or {}
-    reason = f": {one_line(result['reason'], 500)}" if result.get("reason") else ""
-    return reason if facts.get("verified", True) else f"{reason}; the league could not check that"
+def _because(match: Facts) -> str:
+    if match.overruled:
+        return f": {one_line(match.overruled.reason, 500)}"
+    said = match.result.reason if match.result else ""
+    reason = f": {one_line(said, 500)}" if said else ""
+    return reason if match.verified else f"{reason}; the league could not check that"
 
 
 def _failure(row: Contact, game_type: str) -> Failure:
