@@ -7,11 +7,10 @@ import socket
 
 import pytest
 
-from agentleague.cli.commands.play import compared, score_of
+from agentleague.cli.commands.play import compared, elo, score_of, wilson
 from agentleague.cli.player_files import check_game, load_player
 from agentleague.errors import LeagueError
 from agentleague.league.standings import Table
-from agentleague.records.comparison import elo, wilson
 from cli import in_process
 from cli.agent_files import FUNCTION, TEN_LINES, listening_agent
 from commands import BIN, SECONDS, free_port, league, started

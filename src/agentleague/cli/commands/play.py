@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from math import log10, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,7 +23,6 @@ from agentleague.league.league import League
 from agentleague.league.standings import Standing
 from agentleague.protocol.messages import Rules
 from agentleague.records import match_story
-from agentleague.records.comparison import CONFIDENCE, elo, wilson
 from agentleague.records.match_story import facts_of
 from agentleague.records.player_story import player_match
 from agentleague.records.reading import event_of
@@ -44,6 +44,8 @@ RETRIES = 1  # A third silence would show nothing new.
 RETRY_SECONDS = 0.2
 SILENCE = "timeout"  # in the cause of a loss that more time might have prevented
 TRIAL_SECONDS = 5.0  # for a move of an agent that is tried once
+CONFIDENCE = 0.95  # of the interval of a score
+DEVIATIONS = 1.959964  # of a normal distribution, within which that part of it lies
 OTHER_MIN, OTHER_MAX = 1.0, 5.0  # bounds of the time for anything but a move
 
 
@@ -217,6 +219,21 @@ def _summary(league: League, lost: int) -> dict[str, Any]:
         "dialects": dict(league.roster.dialects),
         "score": score | {"without_game": lost},
     }
+
+
+# Both treat a drawn match as half a won one. The interval of Wilson is for matches that are won or
+# lost; draws vary less, so with them it is a little too wide, never too narrow.
+def wilson(share: float, matches: int) -> tuple[float, float]:
+    """Between which shares the true one lies, if this one was seen in so many matches."""
+    spread = DEVIATIONS**2 / matches
+    middle = (share + spread / 2) / (1 + spread)
+    half = sqrt(spread * share * (1 - share) + spread**2 / 4) / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def elo(share: float) -> float | None:
+    """The Elo difference at which this share of the points is expected; None at 0 and 1."""
+    return 400 * log10(share / (1 - share)) if 0 < share < 1 else None
 
 
 def score_of(rows: Sequence[Standing]) -> dict[str, Any]:

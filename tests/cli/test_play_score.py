@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentleague.records.comparison import elo, wilson
+from agentleague.cli.commands.play import elo, wilson
 
 
 @pytest.mark.parametrize(
