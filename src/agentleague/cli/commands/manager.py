@@ -94,7 +94,7 @@ def command(
     _check_codes(given, asked, directory)
     where = place_of_manager(settings, say)
 
-    async def serve() -> tuple[League, bool]:
+    async def serve() -> bool:
         stopped = stop_signal()
         files = partial(keep_files, settings.shared_dir) if settings.files else None
         home = Home(directory, seed, logs=True, given=kept, accepts_loss=accepts_loss, files=files)
@@ -113,10 +113,10 @@ def command(
                 lambda _: _print_end(role.league, directory, game, HERE)
             )
         await until_stopped(running, stopped, ends=exits, last_seconds=LAST_SECONDS)
-        return role.league, running.ended.done() and not exits
+        return running.ended.done() and not exits  # Then its end is printed.
 
     try:
-        league, is_printed = run(serve())
+        is_printed = run(serve())
     except (CannotListen, Damaged) as error:
         raise click.ClickException(_in_words(error, settings, directory)) from None
     if is_printed:
