@@ -28,6 +28,7 @@ from agentleague.cli.output import counted, print_json, say
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
 from agentleague.runtime.local_league import raise_descriptor_limit, resident_bytes
+from replay import replay
 from scale import rounded
 
 REFEREES = 2
@@ -118,12 +119,13 @@ def main() -> None:
 def endure(plan: Plan, seconds: float) -> Endurance:
     """Play one league for so long, in new processes."""
     matches = CYCLES_MAX * plan.players * (plan.players - 1) // 2
-    measured = measure_league(replace(plan, matches=matches, watch=partial(watch, seconds)))
+    long = replace(plan, matches=matches, watch=partial(watch, seconds))
+    measured = measure_league(long, replay)
     return Endurance(
         measured.watched,
         measured.matches,
         measured.journal_bytes / measured.matches,
-        measured.replay_seconds,
+        measured.seen.seconds,
     )
 
 
@@ -144,7 +146,7 @@ async def watch(seconds: float, league: RunningLeague) -> Sequence[Sample]:
                 "no more matches; let more play with --players, or measure for fewer --seconds"
             )
         samples.append(_sample(loop.time() - began, league))
-    league.manager.stop_after(league.manager.league.round_id)
+    league.manager.rounds.rounds_max = league.manager.league.round_id
     return samples
 
 

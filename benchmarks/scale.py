@@ -11,6 +11,7 @@ from agentleague.bench.measure import plan_for, temporary_folder, this_machine
 from agentleague.cli.bench_text import machine_text
 from agentleague.cli.output import Column, counted, print_json, print_rows, say
 from agentleague.runtime.local_league import raise_descriptor_limit
+from replay import replay
 
 SIZES = (10, 100, 1_000, 10_000)
 REFEREES = 2
@@ -92,7 +93,7 @@ def measure_sizes(
     figures = []
     for plan in plans:
         say(f"{counted(plan.players, 'player')} …")
-        figures.append(_figures(plan.players, measure_league(plan)))
+        figures.append(_figures(plan.players, measure_league(plan, replay)))
         on_figures(figures[-1])
     return figures
 
@@ -121,13 +122,14 @@ def plain_figures(figures: Sequence[SizeFigures]) -> list[dict[str, Any]]:
 
 def _figures(players: int, measured: Measurement) -> SizeFigures:
     manager = measured.tallies[0]
-    rounds = len(measured.round_seconds)
+    round_seconds = measured.seen.round_seconds
+    rounds = len(round_seconds)
     return SizeFigures(
         players,
         rounds,
         measured.matches,
         measured.startup_seconds,
-        statistics.median(measured.round_seconds),
+        statistics.median(round_seconds),
         measured.matches / measured.seconds,
         measured.messages / measured.matches,
         manager.bytes_sent / manager.calls,

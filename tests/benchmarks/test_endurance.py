@@ -54,7 +54,7 @@ def running(phase, pids):
     """A league that is in this phase, as its manager sees it."""
     league = League()
     league.phase = phase
-    return RunningLeague(SimpleNamespace(league=league, stop_after=lambda round_id: None), pids)
+    return RunningLeague(SimpleNamespace(league=league, rounds=SimpleNamespace()), pids)
 
 
 def test_a_league_that_ends_before_its_time_is_no_long_run():

@@ -12,7 +12,6 @@ journal, count for whatever the main thread is doing.
 """
 
 import asyncio
-import gc
 import json
 import multiprocessing
 import os
@@ -22,7 +21,6 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from multiprocessing.connection import Connection
@@ -33,8 +31,6 @@ from types import FrameType
 from typing import Any
 
 from agentleague.errors import LeagueError
-from agentleague.league.events import read_event
-from agentleague.league.league import League
 from agentleague.manager.role import Manager
 from agentleague.protocol.messages import GameInvitation, MatchResultReport, Message
 from agentleague.records.shared_files import keep_files
@@ -104,9 +100,8 @@ class Measurement:
     tallies: Sequence[Tally]
     watched: Any = None
     hits: Mapping[str, Hits] = field(default_factory=dict)  # by role, if it was profiled
-    round_seconds: Sequence[float] = ()
     journal_bytes: int = 0
-    replay_seconds: float = 0.0  # to read the journal, as a restart does
+    seen: Any = None  # in its folder
 
     @property
     def messages(self) -> int:
@@ -136,8 +131,11 @@ class RunningLeague:
     pids: Mapping[str, Sequence[int]]  # by role
 
 
-def measure_league(plan: Plan) -> Measurement:
-    """Play a league in new processes, so that nothing of an earlier one is measured."""
+def measure_league(plan: Plan, look: Callable[[Path], Any] = lambda folder: None) -> Measurement:
+    """Play a league in new processes, so that nothing of an earlier one is measured.
+
+    `look` is shown the folder with its journal, before that is removed.
+    """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     temporary = tempfile.TemporaryDirectory(
@@ -159,7 +157,8 @@ def measure_league(plan: Plan) -> Measurement:
         if isinstance(answer, Exception):
             raise answer
         assert isinstance(answer, Measurement)
-        return _with_journal(answer, folder)
+        size = open_reader(folder).size_bytes()
+        return replace(answer, journal_bytes=size, seen=look(folder))
 
 
 def _league_process(plan: Plan, folder: Path, pipe: Connection) -> None:
@@ -240,27 +239,6 @@ async def wait_for_end(plan: Plan, manager: Running, league: RunningLeague) -> A
         if watching.done():
             watching.result()
     return await watching
-
-
-def _with_journal(measured: Measurement, folder: Path) -> Measurement:
-    """Add what its journal tells, and how long a restarted manager takes to read it."""
-    rounds, scheduled, league = [], "", League()
-    gc.disable()
-    began = perf_counter()
-    journal = open_reader(folder)
-    for row in journal.read(LEAGUE):
-        league.apply(read_event(row.kind, row.version, row.body))
-        if row.kind == "round_scheduled":
-            scheduled = row.at
-        elif row.kind == "round_ended":
-            first, last = map(datetime.fromisoformat, (scheduled, row.at))
-            rounds.append((last - first).total_seconds())
-    replay_seconds = perf_counter() - began
-    gc.enable()
-    size = journal.size_bytes()
-    return replace(
-        measured, round_seconds=rounds, journal_bytes=size, replay_seconds=replay_seconds
-    )
 
 
 class MatchTimes:
