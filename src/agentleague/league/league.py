@@ -77,8 +77,7 @@ class League:
 
     def apply(self, event: Event) -> None:
         """Take in one decision."""
-        is_first = type(event) is events.LeagueOpened
-        assert self.opened or is_first, "a league begins with league_opened"
+        assert self.opened or type(event) is events.LeagueOpened, "it begins with league_opened"
         self.seq += 1
         self._APPLY[type(event)](self, event)
 
@@ -141,11 +140,9 @@ class League:
         self._count(*untold)
         first = self.champions()
         self._count(*untold, times=-1)
-        if not first:
-            return ""
-        if not seed:
-            return first[0].player_id
-        return drawn_champion(bytes.fromhex(seed), self.rules.league_id, first).player_id
+        if first and seed:
+            return drawn_champion(bytes.fromhex(seed), self.rules.league_id, first).player_id
+        return first[0].player_id if first else ""
 
     def planned_round(self, round_id: int) -> formats.Round | None:
         """A round that was scheduled, or that the format can tell before."""

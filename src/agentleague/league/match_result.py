@@ -43,8 +43,7 @@ class Computed(Struct, frozen=True):
 def compute_result(setup: MatchSetup, moves: Moves, forfeits: Forfeits) -> Computed:
     """Play the moves again from the start, drawing what is to be drawn.
 
-    Raises:
-        WrongType: they are not moves of this match in their order, or nothing follows from them.
+    Raises WrongType for what are not moves of this match in order, or if nothing follows.
     """
     game, index, value, drawn = setup.game, -1, None, False
     state, turns = game.start(setup.options), _turns(setup, moves)
@@ -136,9 +135,7 @@ def _technical(setup: MatchSetup, moves: Moves, forfeits: Forfeits, *, is_over: 
         raise _wrong(f"forfeits name {losers}, not players of this match once each")
     standing = [player_id for player_id in setup.players if player_id not in losers]
     winner = standing[0] if standing else None
-    causes = ", ".join(
-        f"{player_id} {_IN_WORDS.get(cause, cause)}" for player_id, cause in forfeits
-    )
+    causes = ", ".join(f"{each} {_IN_WORDS.get(cause, cause)}" for each, cause in forfeits)
     end = f"{winner} wins by default" if winner else "nobody wins"
     return GameResult(
         "TECHNICAL_LOSS",
@@ -175,13 +172,12 @@ def counted(decided: MatchDecided, ruling: MatchRuled) -> GameResult:
     """The result that the table counts after a ruling."""
     if ruling.verdict == STAND:
         return decided.result
-    first, reason = decided.result, f"ruled by the organiser: {ruling.reason}"[:500]
     status: Status = _STATUS.get(ruling.verdict, "TECHNICAL_LOSS")
     return replace(
-        first,
+        decided.result,
         status=status,
         winner_player_id=ruling.winner if status == "WIN" else None,
-        reason=reason,
+        reason=f"ruled by the organiser: {ruling.reason}"[:500],
         no_contest=True if status == "TECHNICAL_LOSS" else UNSET,
     )
 

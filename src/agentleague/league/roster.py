@@ -46,8 +46,8 @@ def member_of(event: events.PlayerRegistered | events.RefereeRegistered) -> Memb
     """An agent as it was taken in."""
     own: dict[str, Any] = {}
     if isinstance(event, events.RefereeRegistered):
-        own = {"capacity": event.capacity, "locks": event.locks, "added": event.added is True}
-        own["anyone"] = event.anyone is True
+        own = {"capacity": event.capacity, "locks": event.locks}
+        own |= {"added": event.added is True, "anyone": event.anyone is True}
     return Member(
         event.referee_id if isinstance(event, events.RefereeRegistered) else event.player_id,
         event.display_name,
@@ -152,16 +152,13 @@ class Roster:
         return self.unused.get(digest(token)) if token and self.unused else None
 
     def confirm(self, event: events.TokenConfirmed) -> None:
-        """This token is in use: those before it are worth nothing from here on.
-
-        A referee has the session that came with it; a later one may never have reached it.
-        """
+        """This token is in use: those before it are worth nothing from here on."""
         agent_id, generation = event.agent_id, event.generation
         issued = self._tokens[agent_id]
         while issued[0][0] < generation:
             self._forget(issued.pop(0)[1])
         self.unused.pop(issued[0][1], None)
-        if agent_id in self.referees:
+        if agent_id in self.referees:  # A later session may never have reached it.
             member = self.referees[agent_id]
             self.referees[agent_id] = msgspec.structs.replace(member, generation=generation)
 
@@ -347,11 +344,9 @@ def is_marked(name: str, player_id: str) -> bool:
 
 def _is_suffixed(shown: str, wanted: str, player_id: str) -> bool:
     """Whether a name is the wanted one, cut short where it had to be, with the player's id."""
-    if not is_marked(shown, player_id):
-        return False
     kept = shown.rpartition(f" ({player_id}")[0]
     is_cut = len(shown) >= NAME_MAX - 1 and wanted.startswith(kept)
-    return kept == wanted or is_cut
+    return is_marked(shown, player_id) and (kept == wanted or is_cut)
 
 
 def _folded(name: str) -> str:

@@ -82,8 +82,7 @@ _USUAL_POINTS = Points()
 class Table:
     """Count each finished match once, in any order; read the rows at any time.
 
-    With the player id among the tie-breaks nobody shares a rank; what is named after it never
-    decides.
+    With the player id among the tie-breaks nobody shares a rank; what comes after it never decides.
     Raises ValueError for a tie-break that is not known.
     """
 
@@ -116,12 +115,10 @@ class Table:
         technical: bool = False,
         times: int = 1,
     ) -> None:
-        """Add one finished match; without a winner it is a draw, or if technical, lost by both.
+        """Add one finished match, or take it back, counted -1 `times`.
 
-        Counted -1 `times` it is taken back.
-
-        Raises:
-            ValueError: not two different players of this table, or the winner is neither of them.
+        Without a winner it is a draw, or if technical, lost by both.
+        Raises ValueError for anything but two players of this table, one of them perhaps winner.
         """
         records = self._records
         if player_a == player_b or player_a not in records or player_b not in records:
@@ -154,8 +151,7 @@ class Table:
 
     def row(self, player_id: str) -> Standing:
         """One player's row."""
-        rows = self.rows()
-        return rows[self._places[player_id]]
+        return self.rows()[self._places[player_id]]
 
     def record(self, player_id: str) -> tuple[int, int, int, int]:
         """One player's wins, losses, draws and points; to know them nobody has to be ranked."""
@@ -237,10 +233,8 @@ class Table:
         scores = zip(self._scores[player_id], self._scores[other_id], strict=True)
         for (_, (words, sign, _)), (own, others) in zip(self._deciders, scores, strict=True):
             if own != others:
-                place = "ahead of" if own > others else "behind"
-                return (
-                    f"{place} {self._named(other_id)} by {words} ({sign * own} to {sign * others})"
-                )
+                place = f"{'ahead of' if own > others else 'behind'} {self._named(other_id)}"
+                return f"{place} by {words} ({sign * own} to {sign * others})"
         return None
 
 

@@ -171,10 +171,8 @@ class Broadcasts:
             messages.Champion(row.player_id, row.display_name, row.points)
             for row in drawn_first[:CHAMPIONS_TOLD]
         ]
-        winners: dict[str, Any] = {
-            "champion": champions[0] if champions else None,
-            "champions": champions,
-        }
+        first_drawn = champions[0] if champions else None
+        winners: dict[str, Any] = {"champion": first_drawn, "champions": champions}
         if len(first) > 1 and league.champion_commitment:
             moves = champion_moves(first) if len(first) <= CHAMPIONS_TOLD else []
             winners["champion_draw"] = messages.Draw(
@@ -244,9 +242,8 @@ def _draw(record: MatchRecord) -> tuple[str, int | UnsetType]:
 class Rows:
     """Rows of a message, each encoded once, and one message for all who get the same of them.
 
-    `own` are those that differ for their own agents; the first few (`head`) everybody gets. Where
-    it is short, an agent gets the rows of its block and one more on each side; otherwise as many as
-    fit around its own.
+    `own` differ for their own agents; everybody gets the `head`. Where it is short, an agent gets
+    the rows of its block and one more on each side; otherwise as many as fit around its own.
     """
 
     def __init__(  # noqa: PLR0913 - the rows, who gets which of them, and what is made of these.

@@ -70,8 +70,8 @@ class FieldChecks:
                 found[f"sender ({named}, and auth_token is that of {owner})"] = errors.TokenInvalid
         league_id, round_id = getattr(message, "league_id", ""), getattr(message, "round_id", 0)
         if league_id not in ("", league.rules.league_id):
-            why = f"league_id ({league_id}, and this is {league.rules.league_id})"
-            found[why] = errors.UnknownLeague
+            this = league.rules.league_id
+            found[f"league_id ({league_id}, and this is {this})"] = errors.UnknownLeague
         match_id = getattr(message, "match_id", "")
         if round_id and match_id and not match_id.startswith(f"R{round_id}M"):
             why = f"round_id ({round_id}, and match_id is {match_id})"

@@ -138,11 +138,8 @@ class Organiser:
         league = self._step.league
         is_told = ("league_end", league.round_id) in league.told
         if league.phase is Phase.COMPLETED and not is_told:
-            seconds = self._step.settings.reply_seconds
-            raise UnexpectedMessage(
-                "the league's end is being told to everybody just now; rule again in "
-                f"{seconds:g} seconds"
-            )
+            then = f"rule again in {self._step.settings.reply_seconds:g} seconds"
+            raise UnexpectedMessage(f"the league's end is being told to everybody just now; {then}")
 
     def _record_to_rule(self, match_id: Any) -> MatchRecord:
         """The match, if it has a result: before that there is nothing to rule on."""

@@ -4,7 +4,7 @@ What everybody was told is noted in the journal. After a restart, the messages o
 such a note are sent again from its start.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import UNSET
 
@@ -139,9 +139,8 @@ class Rounds:
         """Who is needed before a league can start, in words; nothing if all are there."""
         players, referees = self._ready_count(), self._league.roster.referees_total
         if players < 2:
-            return (
-                f"a league needs two players, and {players or 'none'} is registered: register more"
-            )
+            here = players or "none"
+            return f"a league needs two players, and {here} is registered: register more"
         if referees:
             return ""
         for waiting in self._league.roster.waiting:
@@ -170,21 +169,17 @@ class Rounds:
         for (match_id, (a, b)), referee_id in zip(planned.matches, referees, strict=True):
             commitment = self._adjudicator.commitment(match_id)
             matches.append(events.ScheduledMatch(match_id, a, b, referee_id, commitment))
-        generation = self._league.generation or UNSET
-        self._step.record(
-            events.RoundScheduled(planned.round_id, matches, list(planned.byes), generation)
-        )
+        byes, generation = list(planned.byes), self._league.generation or UNSET
+        self._step.record(events.RoundScheduled(planned.round_id, matches, byes, generation))
         self._tell_round()
 
     def _tell_round(self) -> None:
-        players = self._taking_part()
         self._announced_at = self._step.now
-        self._unanswered = set(players) - self._absent
+        self._unanswered = set(self._taking_part()) - self._absent
         round_id = self._league.round_id
         until = self._step.now + self._settings.reply_seconds
         self._step.wake(keys.AnnouncementAnswersDue(round_id), until)
-        announcements = self._broadcasts.announcements()
-        self._step.outbox.send(announcements, keys.RoundAnnounced(round_id))
+        self._step.outbox.send(self._broadcasts.announcements(), keys.RoundAnnounced(round_id))
         if not self._unanswered:
             self._step.wake(keys.RoundStartDue(), self._step.now)
 
@@ -236,9 +231,8 @@ class Rounds:
             removed_in = {each: league.roster.removed.get(each, later) for each in record.players}
             out = [each for each, round_id in removed_in.items() if round_id < later]
             if out and record.decided is None:
-                self._step.record(
-                    self._adjudicator.forfeit(match_id, [(each, REMOVED) for each in out])
-                )
+                forfeits = [(each, REMOVED) for each in out]
+                self._step.record(self._adjudicator.forfeit(match_id, forfeits))
                 self._result_notices.tell(match_id)
 
     def _tell_results_of_foreign_referees(self) -> None:
@@ -337,8 +331,8 @@ class Rounds:
         for agent_id in (*self._everybody, *ours):
             message = self._broadcasts.league_completed(table, agent_id)
             self._step.tell(agent_id, message, keys.LeagueEndTold())
-        is_told = self._step.outbox.is_empty()  # There is nobody.
-        wait = 0.0 if is_told else self._settings.reply_seconds
+        is_nobody_there = self._step.outbox.is_empty()
+        wait = 0.0 if is_nobody_there else self._settings.reply_seconds
         self._step.wake(keys.LeagueEndDue(), self._step.now + wait)
 
     def tell_the_end_to(self, agent_id: str) -> None:
@@ -397,5 +391,4 @@ class Rounds:
     def _taking_part(self) -> list[str]:
         """The players, without those whom the organiser removed."""
         roster = self._league.roster
-        players: Iterable[str] = roster.players
-        return [player_id for player_id in players if player_id not in roster.removed]
+        return [player_id for player_id in roster.players if player_id not in roster.removed]
