@@ -36,7 +36,9 @@ from agentleague.league.match_result import (
     MatchSetup,
     choices,
     compute_result,
+    points_for,
 )
+from agentleague.league.standings import Points
 from agentleague.protocol import draws
 from agentleague.protocol.messages import (
     Draw,
@@ -176,18 +178,6 @@ class Adjudicator:
         assert record.decided
         return self._result(record, record.decided)
 
-    def points(self, record: MatchRecord, result: GameResult) -> dict[str, int]:
-        """What each player gets for the result."""
-        win, draw, loss = self._league.rules.points
-        if result.no_contest is True:
-            return dict.fromkeys(record.players, 0)
-        if result.status == "DRAW":
-            return dict.fromkeys(record.players, draw)
-        return {
-            player_id: win if player_id == result.winner_player_id else loss
-            for player_id in record.players
-        }
-
     def _decide(self, record: MatchRecord, request: LockRequest) -> MatchLocked | MatchDecided:
         locked = record.locks[-1].moves if record.locks else []
         if request.moves[: len(locked)] != locked:
@@ -228,7 +218,8 @@ class Adjudicator:
         return Decision((), self.result(record.match_id), receipt=True)
 
     def _result(self, record: MatchRecord, event: MatchDecided) -> LockResponse:
-        winner, score = event.result.winner_player_id, self.points(record, event.result)
+        winner, worth = event.result.winner_player_id, Points(*self._league.rules.points)
+        score = points_for(record.players, event.result, worth)
         return LockResponse(
             record.match_id,
             event.index,

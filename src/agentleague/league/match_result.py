@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from agentleague.errors import UNREACHABLE, IllegalMove, WrongType
 from agentleague.games.game import Game, Outcome, plain_details
 from agentleague.league.events import Disputed, LossAccepted, MatchDecided, MatchRuled, TokenMisused
+from agentleague.league.standings import Points
 from agentleague.protocol import draws
 from agentleague.protocol.messages import GameResult, Status
 
@@ -143,6 +144,16 @@ def _technical(setup: MatchSetup, moves: Moves, forfeits: Forfeits, *, is_over: 
         choices=choices(setup.players, moves),
         reason=f"{causes} - {end}"[:500],
     )
+
+
+def points_for(players: Sequence[str], result: GameResult, worth: Points) -> dict[str, int]:
+    """What each player gets for the result."""
+    if result.no_contest is True:
+        return dict.fromkeys(players, 0)
+    if result.status == "DRAW":
+        return dict.fromkeys(players, worth.draw)
+    winner = result.winner_player_id
+    return {each: worth.win if each == winner else worth.loss for each in players}
 
 
 def choices(players: Sequence[str], moves: Moves) -> dict[str, Any]:

@@ -49,8 +49,13 @@ NAME_MAX = 500  # characters, as in a registration
 URL_MAX = 256
 ORGANISER = "127.0.0.1"  # from where the organiser commands
 
-PlayerAdmitted = PlayerRegistered | PlayerReturned | TokenRenewed
-RefereeAdmitted = RefereeRegistered | RefereeApproved | TokenRenewed
+# What is to be recorded, if anything, and the answer, which alone holds the token.
+PlayerDecision = tuple[
+    PlayerRegistered | PlayerReturned | TokenRenewed | None, LeagueRegisterResponse
+]
+RefereeDecision = tuple[
+    RefereeRegistered | RefereeApproved | TokenRenewed | None, RefereeRegisterResponse
+]
 
 
 class Admission(NamedTuple):
@@ -150,7 +155,8 @@ class Registration:
         if wanted not in roster.waiting:
             who = f"{wanted[:64]} {'referees already' if member else 'does not wait'}"
             raise errors.NotRegistered(f"{who}; waiting: {', '.join(roster.waiting) or 'nobody'}")
-        self._step.record(self._approval(wanted))
+        self._check_place_for_a_referee()
+        self._step.record(RefereeApproved(wanted))
         self._step.notify(self._reachability.registered(wanted, ORGANISER))
         self._claims.registered(wanted)
         return roster.referees[wanted]
@@ -175,11 +181,9 @@ class Registration:
         self._claims.registered(agent_id)
         return event
 
-    # Decisions: the event to record, and the answer, which alone holds the token
+    # Decisions
 
-    def admit_player(
-        self, request: LeagueRegisterRequest, caller: Caller
-    ) -> tuple[PlayerAdmitted | None, LeagueRegisterResponse]:
+    def admit_player(self, request: LeagueRegisterRequest, caller: Caller) -> PlayerDecision:
         """With a token or the claim of its own a player keeps its id, also when the league is over.
 
         So does one that registers again with its name and end point, from the end point's own
@@ -202,9 +206,7 @@ class Registration:
             self._claims.check_free(where, meta, caller)
         return self._admit_new_player(meta, caller)
 
-    def admit_referee(
-        self, request: RefereeRegisterRequest, caller: Caller
-    ) -> tuple[RefereeAdmitted | None, RefereeRegisterResponse]:
+    def admit_referee(self, request: RefereeRegisterRequest, caller: Caller) -> RefereeDecision:
         """A new referee is let in until the league is over; with its token it keeps its id.
 
         One that may not referee is given an id and a token too, since a foreign one registers only
@@ -218,7 +220,9 @@ class Registration:
         waits = not self._may_referee(meta, caller.source)
         known = roster.waiting_with(caller.token, meta.claim or "")
         if known and known.endpoint == meta.contact_endpoint:
-            event = None if waits else self._approval(known.agent_id)
+            if not waits:
+                self._check_place_for_a_referee()
+            event = None if waits else RefereeApproved(known.agent_id)
             token = self._token(known.agent_id, known.generation)
             return event, self._referee_answer(known, meta, token, waits=waits)
         return self._admit_new_referee(meta, caller, waits=waits)
@@ -254,10 +258,6 @@ class Registration:
         )
         return event, self._player_answer(player_id, name, meta, token)
 
-    def _approval(self, referee_id: str) -> RefereeApproved:
-        self._check_place_for_a_referee()
-        return RefereeApproved(referee_id)
-
     def _admit_new_referee(
         self, meta: RefereeMeta, caller: Caller, *, waits: bool = False
     ) -> tuple[RefereeRegistered, RefereeRegisterResponse]:
@@ -289,9 +289,7 @@ class Registration:
         )
         return event, self._referee_answer(member_of(event), meta, token, waits=waits)
 
-    def _renew_player(
-        self, meta: PlayerMeta, member: Member, caller: Caller
-    ) -> tuple[TokenRenewed | None, LeagueRegisterResponse]:
+    def _renew_player(self, meta: PlayerMeta, member: Member, caller: Caller) -> PlayerDecision:
         """A player that shows a token of its own."""
         self._check(meta, caller.source)
         where = places(meta.contact_endpoint, caller.addresses)
@@ -309,9 +307,7 @@ class Registration:
         at = (digest(token), generation, meta.contact_endpoint)
         return TokenRenewed(player_id, *at, proofs=meta.proofs, **renewal), answer
 
-    def _renew_referee(
-        self, meta: RefereeMeta, member: Member, caller: Caller
-    ) -> tuple[TokenRenewed | None, RefereeRegisterResponse]:
+    def _renew_referee(self, meta: RefereeMeta, member: Member, caller: Caller) -> RefereeDecision:
         """A referee that shows a token of its own: its old session is over."""
         self._check(meta, caller.source)
         was_lost = self._league.roster.acting(caller.token) != member.agent_id  # The answer was.
@@ -325,9 +321,7 @@ class Registration:
         answer, more = self._referee_answer(renewed, meta, token), renewal_of(meta, caller, member)
         return TokenRenewed(member.agent_id, *at, proofs=meta.proofs, **more), answer
 
-    def _readmit_player(
-        self, member: Member, meta: PlayerMeta
-    ) -> tuple[PlayerReturned | None, LeagueRegisterResponse]:
+    def _readmit_player(self, member: Member, meta: PlayerMeta) -> PlayerDecision:
         """A player that lost its token; if it asks again, it is given the same one again."""
         player_id = member.agent_id
         given = self._league.roster.asking.get(player_id)

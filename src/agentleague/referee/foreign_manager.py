@@ -22,7 +22,8 @@ from msgspec import UNSET, Struct
 
 from agentleague.dialects import starting
 from agentleague.errors import LeagueError, MatchMismatch, MissingField, RateLimited, TokenInvalid
-from agentleague.league.match_result import MatchSetup, compute_result
+from agentleague.league.match_result import MatchSetup, compute_result, points_for
+from agentleague.league.standings import Points
 from agentleague.match.machine import Match
 from agentleague.match.messages import Conditions, RefereeIdentity
 from agentleague.protocol import draws, tokens
@@ -46,8 +47,6 @@ from agentleague.roles.effects import Address, Call, Drop, Effect, Reply, WakeAt
 from agentleague.roles.settings import RefereeSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Woken
 
-WIN, DRAW, LOSS = 3, 1, 0
-
 
 class LocalAdjudicator:
     """Locks moves where the manager does not; all draws follow from the referee's secret."""
@@ -61,11 +60,9 @@ class LocalAdjudicator:
         """A match begins."""
         self._begun += 1
         seed = draws.seed_of(self._secret, at.league_id, f"{match.match_id}|{self._begun}")
-        players = (match.player_A_id, match.player_B_id)
-        options = at.rules.game_options
-        self._cases[match.match_id] = MatchSetup(
-            at.game, options, at.league_id, match.match_id, players, seed
-        )
+        players, options = (match.player_A_id, match.player_B_id), at.rules.game_options
+        setup = MatchSetup(at.game, options, at.league_id, match.match_id, players, seed)
+        self._cases[match.match_id] = setup
 
     def close(self, match_id: str) -> None:
         """It is over, or dropped."""
@@ -78,12 +75,8 @@ class LocalAdjudicator:
         names = (request.match_id, verdict.index, verdict.value, request.moves)
         if verdict.result is None:
             return LockResponse(*names)
+        score = points_for(case.players, verdict.result, Points())
         winner = verdict.result.winner_player_id
-        is_drawn = verdict.result.status == "DRAW"
-        score = {
-            player_id: DRAW if is_drawn else WIN if player_id == winner else LOSS
-            for player_id in case.players
-        }
         return LockResponse(*names, result=LockedResult(winner, score, verdict.result))
 
 
@@ -160,10 +153,7 @@ class EndedMatch(NamedTuple):
 
 
 class ForeignManager:
-    """The matches of one referee at a foreign manager.
-
-    The caller of a method then begins the matches in `begun` and says the sentences in `news`.
-    """
+    """The matches of one referee there; who calls a method begins those in `begun`, says `news`."""
 
     def __init__(
         self,
@@ -177,13 +167,9 @@ class ForeignManager:
         self.begun: deque[AssignedMatch] = deque()
         self.news: list[str] = []
         self._channel = tokens.channel_key(setup.secret.hex())
-        settings = setup.settings
-        queries = manager_queries.ManagerQueries(
-            manager, identity, setup.league_id, settings.reply_seconds
-        )
-        self._endpoints = manager_queries.PlayerEndpoints(
-            queries, settings.player_endpoints, self.news
-        )
+        seconds, given = setup.settings.reply_seconds, setup.settings.player_endpoints
+        queries = manager_queries.ManagerQueries(manager, identity, setup.league_id, seconds)
+        self._endpoints = manager_queries.PlayerEndpoints(queries, given, self.news)
         self.unchecked = self._endpoints.unchecked  # where players may be, to be tried
         self._reports = ForeignReports(queries)
         self._polling = manager_queries.MatchPolling(queries, setup.limits.poll, self.news)
@@ -195,12 +181,10 @@ class ForeignManager:
         self._unanswered: dict[str, list[Asked]] = {}  # match -> starts that wait for its end
 
     def start(self, asked: Asked, message: StartMatch, now: float) -> list[Effect]:
-        """The manager wants matches run.
+        """Matches are to be run.
 
-        Raises:
-            TokenInvalid: it is not the manager who says so.
-            MatchMismatch: others play a match with that id.
-            RateLimited: too many wait already.
+        Raises TokenInvalid (it is not the manager), MatchMismatch (others play a match with that
+        id) or RateLimited (too many wait already).
         """
         assigned = self._assigned(message, message.matches)
         self._check(asked.caller, assigned)
@@ -219,10 +203,7 @@ class ForeignManager:
         return [WakeAt(StartReplyTimer(match_id), rings_at), *effects]
 
     def announced(self, asked: Asked, message: RoundAnnouncement, now: float) -> list[Effect]:
-        """A round is announced: matches that name this referee, or none, are its own.
-
-        A match without two players is a bye. Raises as `start`.
-        """
+        """A round is announced: matches that name this referee, or none, are its own."""
         assigned = self._assigned(message, filter(self._is_own, message.matches))
         self._check(asked.caller, assigned)
         return self._enqueue([each for each in assigned if each.full_id not in self._ended], now)
@@ -295,10 +276,7 @@ class ForeignManager:
     def report_answered(
         self, match: Match, answer: Answered, now: float
     ) -> Sequence[Effect] | None:
-        """What to tell or to ask the manager next; nothing: the match is over.
-
-        None: it goes on as at a manager of ours. What the manager has against a report is said.
-        """
+        """What to tell or to ask next; nothing: the match is over. None: it goes on as at ours."""
         more = self._reports.answered(answer, now)
         ended = self._ended.get(self._open[match.match_id].full_id)
         is_known = more == [] and ended and ended.is_start_answered  # From the answer to the start.
@@ -330,9 +308,8 @@ class ForeignManager:
             )
             for player_id in assigned.players
         ]
-        return msgspec.structs.replace(
-            match, game_type=match.game_type or GAME_TYPE, seats=seats, epoch=1
-        )
+        game_type = match.game_type or GAME_TYPE
+        return msgspec.structs.replace(match, game_type=game_type, seats=seats, epoch=1)
 
     def is_manager(self, caller: Caller) -> bool:
         """By the token it gave this referee, or by its address, where the URL has one."""
@@ -368,7 +345,7 @@ class ForeignManager:
 
     def _is_own(self, match: RoundMatch, *, is_named: bool = False) -> bool:
         """Whether it is for this referee: it names it, or, unless `is_named`, no other."""
-        if not (match.player_A_id and match.player_B_id):
+        if not (match.player_A_id and match.player_B_id):  # It is a bye.
             return False
         if match.referee_endpoint:
             return _same_place(match.referee_endpoint, self._identity.endpoint)

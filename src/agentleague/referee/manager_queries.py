@@ -153,12 +153,10 @@ class PlayerEndpoints:
 
     def note(self, match: RoundMatch) -> None:
         """Keep the end points that were told with a match."""
-        for player_id, url in (
-            (match.player_A_id, match.player_A_endpoint),
-            (match.player_B_id, match.player_B_endpoint),
-        ):
-            if url:
-                self._known[player_id] = url
+        if match.player_A_endpoint:
+            self._known[match.player_A_id] = match.player_A_endpoint
+        if match.player_B_endpoint:
+            self._known[match.player_B_id] = match.player_B_endpoint
 
     def ask(self, players: Iterable[str], now: float) -> list[Call]:
         """Ask the manager for those that are unknown and were not asked for yet."""
@@ -169,10 +167,7 @@ class PlayerEndpoints:
     def answered(
         self, key: EndpointQuery, message: Message | None, now: float
     ) -> list[Call] | None:
-        """What to ask next, if the manager does not say it; None: that was all.
-
-        Where it is tried first whether somebody listens, there is nothing to ask.
-        """
+        """What to ask next, if anything, while it is not known; None: that was all."""
         found = starting.find_endpoint(key.player_id, msgspec.to_builtins(message))
         if found:
             self._known[key.player_id] = found
