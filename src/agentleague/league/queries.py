@@ -161,22 +161,17 @@ def _next_match(league: League, params: Mapping[str, Any], asker: str | None) ->
     for round_id in range(max(league.round_id, 1), league.known_rounds + 1):
         planned = league.planned_round(round_id)
         assert planned
-        for number, players in enumerate(planned.pairings, start=1):
-            if player_id not in players:
-                continue
-            match_id = f"R{round_id}M{number}"
-            record = league.matches.get(match_id)
-            if not (record and record.decided):
-                a, b = players
-                return {
-                    "next_match": {
-                        "match_id": match_id,
-                        "round_id": round_id,
-                        "opponent_id": b if player_id == a else a,
-                        "referee_endpoint": record and referees[record.referee_id].endpoint,
-                        "game_type": league.rules.game_type,
-                    }
+        for match_id, (a, b) in planned.matches:
+            record = league.matches.get(match_id) if player_id in (a, b) else None
+            if player_id in (a, b) and not (record and record.decided):
+                following = {
+                    "match_id": match_id,
+                    "round_id": round_id,
+                    "opponent_id": b if player_id == a else a,
+                    "referee_endpoint": record and referees[record.referee_id].endpoint,
+                    "game_type": league.rules.game_type,
                 }
+                return {"next_match": following}
     return {"next_match": None}
 
 

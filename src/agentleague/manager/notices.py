@@ -201,11 +201,6 @@ def rounds_in_words(league: League) -> str:
     return counted(league.totals.rounds, "round") if league.totals else "as many rounds as it takes"
 
 
-def over(league: League) -> str:
-    """The league is over, and who won it."""
-    return f"The league is over: {champion(league)}"
-
-
 def champion(league: League) -> str:
     """Who won a league that is over, and by what."""
     first = league.table.row(league.champion)

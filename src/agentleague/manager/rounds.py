@@ -267,7 +267,7 @@ class Rounds:
         league = self._league
         if isinstance(following, Done):
             self._record_end()
-            self._step.notify(notices.over(league))
+            self._step.notify(f"The league is over: {notices.champion(league)}")
             self._tell_the_end()
         elif self.rounds_max is not None and league.round_id >= self.rounds_max:
             self.abort()

@@ -308,18 +308,14 @@ class Referee(Agent):
             raise TokenInvalid(f"{PROOF_HEADER} does not prove that the manager sent this")
 
     def _begin(self, matches: Sequence[messages.RoundMatch], now: float) -> list[Effect]:
-        effects: list[Effect] = []
-        for match in matches:
-            if match.seats is not UNSET and match.epoch is not UNSET:
-                effects += self._take(match, now)
-        return effects
+        return [effect for match in matches for effect in self._take(match, now)]
 
     def _take(
         self, described: messages.RoundMatch, now: float, where: tuple[str, int] | None = None
     ) -> list[Effect]:
         """A new match; or one that runs here, with new addresses or in a later epoch."""
-        assert described.seats is not UNSET
-        assert described.epoch is not UNSET
+        if described.seats is UNSET or described.epoch is UNSET:
+            return []
         open_match = self.matches.get(described.match_id)
         if open_match and described.epoch == open_match.epoch:
             open_match.reseat(described.seats)
@@ -381,8 +377,7 @@ class Referee(Agent):
         found = {each.agent_id: self._dialects.get(each.agent_id, "") for each in match.players}
         known = {each.agent_id: each.dialect for each in match.players}
         new = {who: dialect for who, dialect in found.items() if dialect not in ("", known[who])}
-        report = replace(effect.message, dialects=new or UNSET)
-        return replace(effect, message=report)
+        return replace(effect, message=replace(effect.message, dialects=new or UNSET))
 
     def _close(self, match: Match, now: float) -> list[Effect]:
         del self.matches[match.match_id]
@@ -391,8 +386,7 @@ class Referee(Agent):
             return begun + self._end_if_over()
         self._closed[match.match_id] = match.epoch
         more = match.closing.matches if match.closing else UNSET
-        effects = [] if more is UNSET else self._begin(more, now)
-        return effects + self._end_if_over()
+        return self._begin(more or (), now) + self._end_if_over()
 
     def _end_if_over(self) -> list[Effect]:
         if not self._is_league_over or self.matches:
