@@ -78,8 +78,7 @@ class Adjudicator:
 
     def commitment(self, match_id: str) -> str:
         """The commitment to the draws of a match."""
-        league_id = self._league.rules.league_id
-        return draws.commitment(self._seed(match_id), league_id, match_id)
+        return draws.commitment(self._seed(match_id), self._league.rules.league_id, match_id)
 
     def begin_anew(self, generation: int, last: int) -> LossAccepted:
         """Rows up to `last` were lost: what is not decided gets new draws."""
@@ -154,10 +153,8 @@ class Adjudicator:
         record = self._league.matches[match_id]
         computed = compute_result(self._setup(record), [], forfeits)
         assert computed.result
-        seed = self._reveal(match_id)
-        return MatchDecided(
-            match_id, record.epoch, computed.index, [], list(forfeits), computed.result, seed
-        )
+        end = (list(forfeits), computed.result, self._reveal(match_id))
+        return MatchDecided(match_id, record.epoch, computed.index, [], *end)
 
     def no_contest(self, match_id: str, why: str) -> MatchDecided:
         """The result of a match that nobody could referee: it counts for neither player."""

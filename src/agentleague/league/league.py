@@ -29,8 +29,7 @@ class League:
     """The state of a league; `apply` alone changes it, live and on replay.
 
     With an archive, in which their rows can be found again, it forgets the matches of old rounds.
-    `format` and its options are those of a new league; a journal has its own options, and if it
-    names another format, that must be one of the table.
+    `format` and its options are those of a new league; a journal has its own.
     """
 
     def __init__(

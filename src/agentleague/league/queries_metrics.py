@@ -5,7 +5,7 @@ answer costs the same in a league of any length.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from agentleague.league.league import League
@@ -113,13 +113,13 @@ def _of_matches(files: Sequence[MatchRecord]) -> dict[str, float | None]:
 def _retried(record: MatchRecord) -> Iterator[bool]:
     """For each question that was asked more than once, whether it was answered well at last."""
     assert record.closing
-    questions: dict[tuple[str, str, int], list[Exchange]] = {}
-    turns: dict[tuple[str, str], int] = {}
+    questions: dict[tuple[str, str], list[list[Exchange]]] = {}
     for row in record.closing.exchanges:
-        asked = (row.player_id, row.message)
-        turns[asked] = turns.get(asked, 0) + (row.attempt == 1)
-        questions.setdefault((*asked, turns[asked]), []).append(row)
-    for rows in questions.values():
+        asked = questions.setdefault((row.player_id, row.message), [[]])
+        if row.attempt == 1:
+            asked.append([])
+        asked[-1].append(row)
+    for rows in chain.from_iterable(questions.values()):
         if len(rows) > 1:
             yield any(row.verdict in GOOD for row in rows)
 

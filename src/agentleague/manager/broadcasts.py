@@ -34,15 +34,7 @@ class Broadcasts:
         self._step, self._credentials = step, credentials
         self._league = step.league
 
-    def announcements(self) -> list[tuple[str, messages.Message]]:
-        """The matches of the running round, for each player."""
-        return self._to_each_player(self.match_rows)
-
-    def tables(self) -> list[tuple[str, messages.Message]]:
-        """The table, for each player."""
-        return self._to_each_player(self.table_rows)
-
-    def _to_each_player(
+    def to_each_player(
         self, rows_of: Callable[[bool], "Rows"]
     ) -> list[tuple[str, messages.Message]]:
         """For all but those whom the organiser removed; only rows that somebody gets are made."""

@@ -82,9 +82,8 @@ class Claims:
 
     def is_back(self, member: Member, where: frozenset[Place], caller: Caller) -> bool:
         """Whether it asks from its end point's own address, or from where it asked before."""
-        return is_home(where, caller.source) or bool(
-            caller.source and caller.source == member.source
-        )
+        is_known = bool(caller.source) and caller.source == member.source
+        return is_known or is_home(where, caller.source)
 
     def is_stronger(
         self, meta: PlayerMeta, where: frozenset[Place], caller: Caller, *, than: Member
@@ -122,9 +121,8 @@ class Claims:
             )
         for other in self._players_at(where):
             if not roster.was_proved(other):
-                raise errors.EndpointTaken(
-                    f"{other} is registered at that end point; listen at another port"
-                )
+                why = f"{other} is registered at that end point; listen at another port"
+                raise errors.EndpointTaken(why)
 
     # Claims are shown
 

@@ -179,7 +179,8 @@ class Rounds:
         round_id = self._league.round_id
         until = self._step.now + self._settings.reply_seconds
         self._step.wake(keys.AnnouncementAnswersDue(round_id), until)
-        self._step.outbox.send(self._broadcasts.announcements(), keys.RoundAnnounced(round_id))
+        announcements = self._broadcasts.to_each_player(self._broadcasts.match_rows)
+        self._step.outbox.send(announcements, keys.RoundAnnounced(round_id))
         if not self._unanswered:
             self._step.wake(keys.RoundStartDue(), self._step.now)
 
@@ -310,7 +311,7 @@ class Rounds:
     def tell_table(self) -> None:
         """Show all players the table."""
         self._table_at, self._new_results = self._step.now, 0
-        self._step.outbox.send(self._broadcasts.tables())
+        self._step.outbox.send(self._broadcasts.to_each_player(self._broadcasts.table_rows))
 
     # It ends
 

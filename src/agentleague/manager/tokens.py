@@ -225,14 +225,11 @@ class TokenMisuse:
         token, league = asked.caller.token or "", self._step.league
         if isinstance(asked.message, REGISTRATIONS):  # There a wrong token counts as none.
             return
-        is_of_match = token.startswith(MATCH_TOKEN)
-        agent_id = (
-            self._player_of(token, asked.message) if is_of_match else league.roster.owner(token)
-        )
-        if agent_id is None:
-            return
-        scope = "match" if is_of_match else "league"
-        _note(self._step, TokenMisused(agent_id, WIRE_NAME[type(asked.message)], scope))
+        scope, agent_id = "league", league.roster.owner(token)
+        if token.startswith(MATCH_TOKEN):
+            scope, agent_id = "match", self._player_of(token, asked.message)
+        if agent_id:
+            _note(self._step, TokenMisused(agent_id, WIRE_NAME[type(asked.message)], scope))
 
     def reported(self, record: MatchRecord, wrong: Mapping[str, str]) -> None:
         """A referee let an answer count as if it had no token; whose it is nobody can tell."""
