@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from agentleague.errors import TokenInvalid
 from agentleague.games import even_odd
 from agentleague.games.game import Game
 from agentleague.league.match_result import MatchSetup, compute_result
@@ -24,7 +23,7 @@ from agentleague.roles.ports import Answer, Cancel, OnAnswer, OnAsk, Transport
 from agentleague.roles.stimuli import Caller
 from agentleague.runtime.strategy_runner import outcome_of
 from agentleague.simulation.clock import Lifetime
-from agentleague.simulation.network import AnswerFilter, SimulatedNetwork
+from agentleague.simulation.network import AnswerFilter
 
 # Traits of players.
 SLOW, LATE, RUDE, BABBLING, MUTE, IMPOSTOR = "slow", "late", "rude", "babbling", "mute", "impostor"
@@ -34,7 +33,6 @@ UNREADY = "unready"  # a foreign one, or a referee, that registers before it lis
 FOREIGN, FALSE, HOLDING, MEDDLING = "foreign", "false", "holding", "meddling"
 UNREADY_SECONDS = 2.0  # so long it does not listen
 HOLD_SECONDS = 25.0  # so long a holding referee keeps some matches to itself; others for ever
-FORGERIES_MAX = 12  # by one impostor
 REPLY_SECONDS = 10.0
 
 _RUBBISH = (b"", b"null", b"{", b"<html>busy</html>", b'{"jsonrpc":"2.0","id":1,"result":{}}')
@@ -238,52 +236,3 @@ def _falsified(report: messages.MatchResultReport) -> messages.MatchResultReport
     others = [each for each in report.result.score if each != report.result.winner]
     result = msgspec.structs.replace(report.result, winner=others[0] if others else None)
     return msgspec.structs.replace(report, result=result)
-
-
-class Impostor:
-    """Tries to be a referee with a player's tokens: never accepted, and journalled when refused."""
-
-    def __init__(
-        self,
-        network: SimulatedNetwork,
-        manager: Address,
-        own_token: Callable[[], str],
-        taken: Callable[[str], None],
-        refused: Callable[[str, str], None],
-    ) -> None:
-        self._transport = network.add("http://impostor/mcp", "player", Lifetime(network.clock))
-        self._clock, self._manager = network.clock, manager
-        self._own_token, self._taken, self._refused = own_token, taken, refused
-        self._tries = 0
-
-    def sees(self, message: messages.Message) -> None:
-        """A message to the player; one of a match carries a token."""
-        if isinstance(message, messages.GameMessage) and self._tries < FORGERIES_MAX:
-            self._tries += 1
-            seen = message.auth_token or ""
-            for token, scope in ((seen, "match"), (self._own_token(), "league")):
-                for forged in _forged(message, token) if token else ():
-                    self._send(forged, scope)
-
-    def _send(self, message: messages.LockRequest | messages.MatchResultReport, scope: str) -> None:
-        def answered(answer: Answer) -> None:
-            if answer.message is not None:
-                self._taken(f"{type(message).__name__} of {message.match_id} by a player was taken")
-            elif answer.error and answer.error.context.get("code") == TokenInvalid.code:
-                self._refused(messages.WIRE_NAME[type(message)], scope)
-
-        until = self._clock.now() + REPLY_SECONDS
-        self._transport.call(self._manager, message, until, answered)
-
-
-def _forged(
-    seen: messages.GameMessage, token: str
-) -> tuple[messages.LockRequest, messages.MatchResultReport]:
-    names: dict[str, Any] = {"match_id": seen.match_id, "conversation_id": "conv-forged"}
-    names |= {"sender": "referee:REF01", "auth_token": token}
-    lost = [("P02" if seen.player_id == "P01" else "P01", "made an illegal move")]
-    result = messages.ReportedResult(winner=seen.player_id)
-    return (
-        messages.LockRequest(epoch=seen.epoch or 1, index=0, moves=[], forfeits=lost, **names),
-        messages.MatchResultReport(result=result, **names),
-    )

@@ -14,11 +14,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentleague.games.game import Game
-from agentleague.league.events import TokenMisused, read_event
+from agentleague.league.events import read_event
 from agentleague.league.league import League
 from agentleague.manager.role import Manager
 from agentleague.player.role import Player
-from agentleague.protocol.messages import LeagueCommand, Message
+from agentleague.protocol.messages import LeagueCommand
 from agentleague.referee.role import Referee
 from agentleague.roles.agent import AgentState
 from agentleague.roles.effects import Address
@@ -35,14 +35,13 @@ from agentleague.simulation.agents import (
     UNREADY_SECONDS,
     Agents,
     ForeignTransport,
-    Impostor,
     answer_filter,
     runner_of,
 )
-from agentleague.simulation.attackers import THIEF, Thief
+from agentleague.simulation.attackers import THIEF, Impostor, Thief
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.network import Links, SimulatedNetwork, host_of, url_of
+from agentleague.simulation.network import Links, SimulatedNetwork, url_of
 from agentleague.simulation.observer import Observer
 from agentleague.simulation.process import Ports, Probing, Process, Watched
 
@@ -79,8 +78,8 @@ class SimulatedLeague:
         self.network = SimulatedNetwork(self.clock, self.links, self.observer)
         self.network.on_sent = self._event
         self.processes: dict[str, Process] = {}
-        self.agents = agents
-        self.seed = seed
+        self.to_manager = Address(MANAGER, url_of(MANAGER))
+        self.agents, self.seed = agents, seed
         names = {"league_id": LEAGUE_ID, "game_type": agents.game.name}
         self._settings = {**names, "players": players, "referees": referees, **settings}
         self._secrets = Secrets(_key("draw", seed), _key("token", seed), _key("admin", seed).hex())
@@ -116,8 +115,7 @@ class SimulatedLeague:
         organiser = self.network.add(url_of("organiser"), "player", Lifetime(self.clock))
         names = {"sender": "organiser", "conversation_id": "conv-command"}
         message = LeagueCommand(command, params, **names, auth_token=self._secrets.admin_token)
-        to = Address(MANAGER, url_of(MANAGER))
-        organiser.call(to, message, self.clock.now() + REPLY_SECONDS, done)
+        organiser.call(self.to_manager, message, self.clock.now() + REPLY_SECONDS, done)
 
     def run(self, seconds: float = 600.0) -> "SimulatedLeague":
         """Until the league is over and everybody is told, or so many seconds have passed."""
@@ -210,46 +208,12 @@ class SimulatedLeague:
             if changes:
                 self.network.answer_filters[url_of(name)] = changes
             if trait == IMPOSTOR:
-                self._add_impostor(name)
+                self.observer.listeners.append(Impostor(self, name).sees)
             if trait == FOREIGN or trait in TRANSPORTS:
                 self.observer.locks.dishonest.add(name)
         if self.agents.thief:
-            self._add_thief()
-
-    def _add_thief(self) -> None:
-        def life_with_tokens(url: str) -> float | None:
-            """When it began its life, if it was told in it that referees show tokens."""
-            process = self.processes[host_of(url)]
-            if not url.startswith("http://player") or not process.is_alive:
-                return None
-            return process.born_at if process.role._registration.match_tokens else None
-
-        manager = Address(MANAGER, url_of(MANAGER))
-        thief = Thief(self.network, self.observer, manager, life_with_tokens, self.seed)
-        self.observer.attackers.add(THIEF)
-        self.observer.listeners.append(thief.sees)
-
-    def _add_impostor(self, name: str) -> None:
-        process, url = self.processes[name], url_of(name)
-
-        def own_token() -> str:
-            return str(process.role.state.token) if process.is_alive else ""
-
-        manager, observer = Address(MANAGER, url_of(MANAGER)), self.observer
-
-        def refused(message: str, scope: str) -> None:
-            observer.catch_up()
-            event = TokenMisused(self.player_id(name), message, scope)
-            if event not in observer.events:
-                observer.violations.append(f"{name} misused a token, which is not on disk: {event}")
-
-        impostor = Impostor(self.network, manager, own_token, observer.violations.append, refused)
-
-        def on_asked(whom: str, message: Message) -> None:
-            if whom == url:
-                impostor.sees(message)
-
-        observer.listeners.append(on_asked)
+            self.observer.attackers.add(THIEF)
+            self.observer.listeners.append(Thief(self).sees)
 
     def _manager(self, ports: Ports) -> Host:
         settings = ManagerSettings(**self._settings)
