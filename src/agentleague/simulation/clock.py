@@ -55,14 +55,11 @@ class VirtualClock:
 
 
 class Lifetime:
-    """The clock as one process sees it: its timers end with it, and stall with it.
-
-    Like the monotonic clock of a machine it starts anywhere, `ahead` of the virtual clock.
-    """
+    """The clock as one process sees it: its timers end with it, and stall with it."""
 
     def __init__(self, clock: VirtualClock, ahead: float = 0.0) -> None:
         self.is_over = False
-        self.ahead = ahead
+        self.ahead = ahead  # of the virtual clock: a machine's monotonic clock starts anywhere
         self._clock = clock
         self.awake_at = float("-inf")  # since when it runs, or when it will
 

@@ -94,18 +94,17 @@ def check(simulated: SimulatedLeague, history: LeagueHistory = CALM) -> None:
 
 
 def _checked(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str]:
-    observer = simulated.observer
-    replayed, events = observer.league, observer.events
+    observer, replayed = simulated.observer, simulated.observer.league
     yield from _complete(replayed, observer.tables.recount, history)
     yield from _table(replayed, observer.tables.recount)
-    yield from _technical(simulated, replayed, history)
+    yield from _technical(simulated, history)
     yield from _same_state(simulated.manager.league, replayed)
-    yield from _undisputed(simulated, replayed, events, history)
-    yield from observer.locks.unbelieved(events)
+    yield from _undisputed(simulated, history)
+    yield from observer.locks.unbelieved(observer.events)
     yield from _verified(simulated)
     yield from _by_the_rules(simulated, history)
     if not history.lossy:
-        yield from _results_told(simulated, replayed, history)
+        yield from _results_told(simulated, history)
         yield from _ended(simulated)
     if not history.lossy and not history.referees_away:
         yield from _kept(simulated, replayed)
@@ -143,9 +142,7 @@ def _verified(simulated: SimulatedLeague) -> Iterator[str]:
         forgery = forge(observer.rows, observer.events, chance)
         if forgery and verify(forgery.rows, simulated.load_game).difference is None:
             yield f"verify does not see: {forgery.what} (row {forgery.seq})"
-    hidden = simulated.disk.flip_bits()
-    if hidden:
-        yield hidden
+    yield from filter(None, [simulated.disk.flip_bits()])
 
 
 def _complete(league: League, recount: Recount, history: LeagueHistory) -> Iterator[str]:
@@ -172,9 +169,9 @@ def _table(league: League, recount: Recount) -> Iterator[str]:
             yield f"I3: the table has the row {row}, and by the results {counted}"
 
 
-def _technical(simulated: SimulatedLeague, league: League, history: LeagueHistory) -> Iterator[str]:
+def _technical(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str]:
     away = {simulated.player_id(name) for name in history.away if simulated.is_known(name)}
-    for match in league.matches.values():
+    for match in simulated.observer.league.matches.values():
         if match.decided is None:
             continue
         result = match.decided.result
@@ -187,10 +184,8 @@ def _technical(simulated: SimulatedLeague, league: League, history: LeagueHistor
                 yield f"I8: {sorted(losers - away)} lost {match.match_id}: {result.reason}"
 
 
-def _results_told(
-    simulated: SimulatedLeague, league: League, history: LeagueHistory
-) -> Iterator[str]:
-    observer = simulated.observer
+def _results_told(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str]:
+    observer, league = simulated.observer, simulated.observer.league
     for name in simulated.players:
         if name in (*history.away, *history.brief) or not simulated.is_known(name):
             continue
@@ -231,18 +226,17 @@ def _same_state(live: League, replayed: League) -> Iterator[str]:
         yield "I9: the roster differs from that by replay"
 
 
-def _undisputed(
-    simulated: SimulatedLeague, league: League, events: Collection[Event], history: LeagueHistory
-) -> Iterator[str]:
+def _undisputed(simulated: SimulatedLeague, history: LeagueHistory) -> Iterator[str]:
     """Honest referees contradict nobody and drop nothing, and every draw can be checked."""
-    yield from _disputes(events, league, history)
+    observer, league = simulated.observer, simulated.observer.league
+    yield from _disputes(observer.events, league, history)
     for match in league.matches.values():
         if match.epoch - match.returns > EPOCHS_MAX:
             yield f"{match.match_id} was given out {match.epoch} times"
     for name, process in simulated.processes.items():
         for sentence in process.news:
             match_id = sentence.partition(":")[0] if "THE DRAW IS WRONG" in sentence else None
-            is_wrong = match_id and not simulated.observer.is_foreign(league.matches[match_id])
+            is_wrong = match_id and not observer.is_foreign(league.matches[match_id])
             if is_wrong or "was dropped" in sentence:
                 yield f"{name}: {sentence}"
 

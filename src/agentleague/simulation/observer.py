@@ -370,11 +370,7 @@ def _id_of(message: LockRequest | MatchResultReport) -> str:
 
 
 class TableChecks:
-    """Compares tables with those that follow from the rows; `wrong` gets what does not fit.
-
-    `look` gets every table that is sent. It keeps every table that there ever was, to recognise one
-    that is shown late.
-    """
+    """Compares tables with those that follow from the rows; `look` gets every one that is sent."""
 
     def __init__(self, wrong: Callable[[str], None], look: Callable[[str, Counts], None]) -> None:
         self.recount = Recount()
@@ -382,7 +378,8 @@ class TableChecks:
         self.unshown: list[tuple[str, int]] = []  # it knew so before it saw the round's table
         self._wrong, self._look = wrong, look
         self._rows = 0
-        self._tables: dict[Counts, int] = {(): 0}  # each table -> the row that last led to it
+        # Every table that there ever was -> the row that last led to it: one may be shown late.
+        self._tables: dict[Counts, int] = {(): 0}
         self._counted = 0  # the row that led to the present table
         self._rounds: dict[int, int] = {}  # round that is over -> the row of its last result
         self._end: int | None = None  # the row of the last result when the league ended

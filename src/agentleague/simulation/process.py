@@ -29,27 +29,19 @@ class Ports(NamedTuple):
     news: list[str]  # gets what its role has to say
 
 
-Build = Callable[[Ports], Host]
-
-
 class Process:
-    """Runs a role through many lives; `build` makes a new host, from its disk if it has one.
-
-    `keeps_state`: whether its state survives a crash, as in a state file. A referee or player ends
-    when it is done; a manager goes on.
-    """
+    """Runs a role through many lives; `build` makes a new host, from its disk if it has one."""
 
     def __init__(
         self,
         network: SimulatedNetwork,
         name: str,
-        build: Build,
+        build: Callable[[Ports], Host],
         *,
         disk: Disk | None = None,
-        keeps_state: bool = False,
+        keeps_state: bool = False,  # whether its state survives a crash, as in a state file
     ) -> None:
-        self.disk = disk
-        self.keeps_state = keeps_state
+        self.disk, self.keeps_state = disk, keeps_state
         # How far its monotonic clock and its wall clock are off in its next life.
         self.clocks: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
         self.crashes = self.failures = 0
@@ -124,7 +116,7 @@ class Process:
 
     def _end(self, summary: Any) -> None:
         self.is_done = True
-        if self.disk is None:
+        if self.disk is None:  # A manager goes on.
             self.lifetime.call_at(self.lifetime.now(), self._die)
 
     def _fail(self, error: BaseException) -> None:

@@ -92,10 +92,9 @@ def calm(seed: int) -> Scenario:
 def chaos(seed: int) -> Scenario:
     """A few kinds of trouble and none of the others, so that each is also seen alone."""
     chance = Random(f"chaos|{seed}")
-    players = chance.choice((2, 3, 4, 4, 4, 4, 5, 6))
     plain = Scenario(
         seed,
-        players,
+        chance.choice((2, 3, 4, 4, 4, 4, 5, 6)),
         chance.choice((1, 2, 2, 3)),
         conditions=Conditions((0.0005, chance.choice((0.01, 0.01, 0.1, 1.0)))),
         wrong_clocks=chance.random() < 0.3,
@@ -159,11 +158,9 @@ def hostile(seed: int) -> Scenario:
     )
     scenario = plain._replace(agents=agents)
     odd = chance.choice((traits.HOLDING, traits.HOLDING, traits.MEDDLING, ""))
-    if odd:
-        scenario = _with_trait(scenario, scenario.names("referee")[1], odd)
     rude = chance.choice((traits.RUDE, "", ""))
-    if rude:
-        scenario = _with_trait(scenario, scenario.names("player")[0], rude)
+    for name, trait in (("referee2", odd), ("player1", rude)):
+        scenario = _with_trait(scenario, name, trait) if trait else scenario
     for add in chance.sample(COMINGS, chance.randint(1, 2)):
         scenario = add(scenario, chance)
     return scenario._replace(history=expected(scenario))
@@ -239,9 +236,8 @@ def _messages_are_lost(scenario: Scenario, chance: Random) -> Scenario:
 
 
 def _messages_repeat(scenario: Scenario, chance: Random) -> Scenario:
-    return scenario._replace(
-        conditions=scenario.conditions._replace(repeats=chance.choice((0.1, 0.5)))
-    )
+    conditions = scenario.conditions._replace(repeats=chance.choice((0.1, 0.5)))
+    return scenario._replace(conditions=conditions)
 
 
 def _organiser_commands(scenario: Scenario, chance: Random) -> Scenario:
@@ -259,11 +255,10 @@ def _odd_players(scenario: Scenario, chance: Random) -> Scenario:
 def _odd_referees(scenario: Scenario, chance: Random) -> Scenario:
     """At least one referee is ours and honest."""
     names = scenario.names("referee")[1:]
+    kinds = (traits.FOREIGN, traits.FALSE)
     if not names:
         return scenario
-    return _with_trait(
-        scenario, chance.choice(names), chance.choice((traits.FOREIGN, traits.FALSE))
-    )
+    return _with_trait(scenario, chance.choice(names), chance.choice(kinds))
 
 
 TROUBLES: Sequence[Trouble] = (
@@ -307,11 +302,10 @@ def expected(scenario: Scenario) -> LeagueHistory:
     referees = [fault for fault in scenario.faults if _concerns_referees(fault)]
     lossy = scenario.conditions.loss > 0 or any(map(_loses_messages, scenario.faults))
     odd = {name for name, trait in trait_of.items() if trait != traits.IMPOSTOR}
-    is_foreign = scenario.has_holders
     return LeagueHistory(
         away=sorted(name for name in touched | odd if name.startswith("player")),
         referees_away=bool(referees) or bool(odd & set(scenario.names("referee"))),
-        no_contests=lossy or is_foreign or len(referees) > 2,
+        no_contests=lossy or scenario.has_holders or len(referees) > 2,
         lossy=lossy,
         odd=sorted(odd - {name for name, trait in trait_of.items() if trait == traits.SLOW}),
         disputes=not {traits.FALSE, traits.MEDDLING}.isdisjoint(trait_of.values()),

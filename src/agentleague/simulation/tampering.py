@@ -38,9 +38,8 @@ class Forgery(NamedTuple):
 def forge(rows: Sequence[Row], events: Sequence[Event], chance: Random) -> Forgery | None:
     """One change at random; None if this journal has no row that it could be made to."""
     kind, what = chance.choice(list(CHANGES))
-    found = [
-        (n, CHANGES[kind, what](event)) for n, event in enumerate(events) if type(event) is kind
-    ]
+    of_kind = [(n, event) for n, event in enumerate(events) if type(event) is kind]
+    found = [(n, CHANGES[kind, what](event)) for n, event in of_kind]
     places = [(n, instead) for n, instead in found if instead is not None]
     if not places:
         return None
@@ -104,15 +103,13 @@ def _in_first_match(**changes: Callable[[Any], Any]) -> Any:
     return changed
 
 
-def _flipped(text: str) -> str:
-    return ("1" if text[0] == "0" else "0") + text[1:]
+def _flipped(text: str) -> str | None:
+    return ("1" if text[0] == "0" else "0") + text[1:] if text else None
 
 
 CHANGES: dict[tuple[type[Event], str], Callable[[Any], Sequence[Event] | None]] = {
     (LeagueStarted, "without a player"): _field("players", lambda players: players[1:]),
-    (LeagueStarted, "with another draw of the champion"): _field(
-        "champion_commitment", lambda sealed: _flipped(sealed) if sealed else None
-    ),
+    (LeagueStarted, "with another draw of the champion"): _field("champion_commitment", _flipped),
     (RoundScheduled, "with seats swapped"): _in_first_match(
         player_a=lambda match: match.player_b, player_b=lambda match: match.player_a
     ),
@@ -134,9 +131,7 @@ CHANGES: dict[tuple[type[Event], str], Callable[[Any], Sequence[Event] | None]] 
     (MatchClosed, "twice"): lambda event: [event, event],
     (MatchClosed, "left out"): lambda event: [],
     (RoundEnded, "left out"): lambda event: [],
-    (LeagueEnded, "with another seed"): _field(
-        "seed", lambda seed: _flipped(seed) if seed else None
-    ),
+    (LeagueEnded, "with another seed"): _field("seed", _flipped),
     (LeagueEnded, "with another champion"): _field("champion", lambda champion: "P99"),
     (LeagueEnded, "twice"): lambda event: [event, event],
 }
