@@ -9,7 +9,6 @@ with an "ok" that it gives to everything: comparing it with the answer to nonsen
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -67,7 +66,6 @@ class _Content(Struct, gc=False):
 
 
 _ENVELOPE = messages.Message.__struct_fields__
-_values = attrgetter(*_ENVELOPE)
 _content = msgspec.json.Decoder(_Content)
 _object = msgspec.json.Decoder(dict[str, Any])
 
@@ -244,7 +242,7 @@ def _read_join(content: _Content) -> messages.GameJoinAck:
         raise _nothing("GAME_JOIN_ACK")
     accept = _BOOLEANS.get(_text(accept).lower(), accept)
     made = (_text(content.match_id), _text(content.player_id), content.arrival_timestamp, accept)
-    return messages.GameJoinAck(*made, **dict(zip(_ENVELOPE, _values(content), strict=True)))
+    return messages.GameJoinAck(*made, **_envelope(content))
 
 
 def _read_unsaid_join(
@@ -269,10 +267,8 @@ def _read_parity(content: _Content) -> messages.ChooseParityResponse:
     # An object may hold it; in the documented field it is judged as it is.
     if choice is UNSET or (isinstance(choice, dict) and content.parity_choice is UNSET):
         raise _nothing("CHOOSE_PARITY_RESPONSE")
-    made = (choice, _text(content.match_id), _text(content.player_id))
-    return messages.ChooseParityResponse(
-        *made, **dict(zip(_ENVELOPE, _values(content), strict=True))
-    )
+    ids = (_text(content.match_id), _text(content.player_id))
+    return messages.ChooseParityResponse(choice, *ids, **_envelope(content))
 
 
 def _read_word(text: bytes | Raw) -> messages.ChooseParityResponse | None:
@@ -285,8 +281,12 @@ def _read_move(content: _Content) -> messages.GameMoveResponse:
     move = _first_sent(content.move, content.choice, content.parity_choice)
     if move is UNSET:
         raise _nothing("GAME_MOVE_RESPONSE")
-    made = (move, _text(content.match_id), _text(content.player_id))
-    return messages.GameMoveResponse(*made, **dict(zip(_ENVELOPE, _values(content), strict=True)))
+    ids = (_text(content.match_id), _text(content.player_id))
+    return messages.GameMoveResponse(move, *ids, **_envelope(content))
+
+
+def _envelope(content: _Content) -> dict[str, Any]:
+    return {name: getattr(content, name) for name in _ENVELOPE}
 
 
 def _first_sent(*values: Any) -> Any:

@@ -30,7 +30,7 @@ def plays(*games: str, ready: Callable[[], object] | None = None) -> Callable[[S
 
     def mark(strategy: Strategy) -> Strategy:
         about: Any = strategy  # A function's type knows no attributes.
-        about.games, about.ready = games, ready or needs_nothing
+        about.games, about.ready = games, ready
         return strategy
 
     return mark
@@ -39,10 +39,6 @@ def plays(*games: str, ready: Callable[[], object] | None = None) -> Callable[[S
 def games_of(strategy: Strategy) -> tuple[str, ...]:
     """The games it is made for; none means any game that lists its moves."""
     return tuple(getattr(strategy, "games", ()))
-
-
-def needs_nothing() -> None:
-    """The `ready` of a strategy that needs nothing."""
 
 
 def random(turn: Turn) -> Any:

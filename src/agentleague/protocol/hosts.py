@@ -2,19 +2,24 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 
 @lru_cache(maxsize=1_024)  # Asked for each connection and each message.
 def is_loopback(host: str) -> bool:
     """Whether the host is this machine: by address, or as localhost."""
+    address = _address(host)
+    return address.is_loopback if address else host.lower().rstrip(".") == "localhost"
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """The address that a host is, without a mapping of IPv4 into IPv6; None if it is a name."""
     try:
         address = ip_address(host)
     except ValueError:
-        return host.lower().rstrip(".") == "localhost"
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return (mapped or address).is_loopback
+        return None
+    return (address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address
 
 
 _PORTS = {"http": 80, "https": 443}
@@ -36,7 +41,7 @@ def places(endpoint: str, addresses: Iterable[str] = ()) -> frozenset[Place]:
     hosts = {host, *addresses} if url.scheme == "http" else {host}
     if host == "localhost":
         hosts = {"127.0.0.1", "::1"}
-    return frozenset((_plain(each), port, path) for each in hosts)
+    return frozenset((str(_address(each) or each), port, path) for each in hosts)
 
 
 def owns(endpoint: str, other: str, others: frozenset[Place]) -> bool:
@@ -52,21 +57,7 @@ def owns(endpoint: str, other: str, others: frozenset[Place]) -> bool:
 
 def is_address(host: str) -> bool:
     """Whether the host is an IP address, not a name."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _plain(host: str) -> str:
-    """An address in its shortest form; a name as it is."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return str(mapped or address)
+    return _address(host) is not None
 
 
 def is_home(where: Iterable[Place], source: str) -> bool:
@@ -87,7 +78,5 @@ def _is_same(host: str, source: str) -> bool:
         return True
     if is_loopback(host) or is_loopback(source):
         return is_loopback(host) and is_loopback(source)
-    try:
-        return ip_address(host) == ip_address(source)
-    except ValueError:
-        return False  # A name, whose address is not known here.
+    address = _address(host)  # None of a name, whose address is not known here.
+    return address is not None and address == _address(source)

@@ -23,8 +23,10 @@ def check(body: bytes, *, thorough: bool = True) -> None:
     The decoder, which reads the text next, refuses what is not JSON, and lone surrogates. If not
     thorough, keys are not compared and only the decoder limits the depth: enough for a player.
     """
-    if not body.isascii():
-        _check_encoding(body)
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        raise _refused("encoding", f"is not UTF-8 (byte {error.start})") from None
     if not thorough:
         return
     check_depth(body)
@@ -48,13 +50,6 @@ def explain(body: bytes, error: Exception) -> UnreadableJson:
     except (ValueError, RecursionError):
         pass
     return _refused("syntax", f"is not JSON ({error})")
-
-
-def _check_encoding(body: bytes) -> None:
-    try:
-        body.decode()
-    except UnicodeDecodeError as error:
-        raise _refused("encoding", f"is not UTF-8 (byte {error.start})") from None
 
 
 def check_depth(body: bytes) -> None:

@@ -18,6 +18,8 @@ from typing import Any
 MARKS_MAX = 3  # accents on one letter; more would be written over the lines around
 # Python calls these printable, but they show nothing: fillers, and the Braille blank.
 UNSEEN = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+# These only change the look of the letter before; terminals differ in their width.
+_VARIATION_SELECTOR = re.compile("[\u034f\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 LINE_MAX = 200
 MOVE_MAX = 60
 SCANNED_MAX = 1_000  # characters that are searched for tokens
@@ -83,18 +85,8 @@ def _visible(text: str) -> list[str]:
     for char in text:
         is_mark = unicodedata.category(char) in ("Mn", "Me")
         marks = marks + 1 if is_mark else 0
-        if _is_variation_selector(char) or marks > MARKS_MAX:
+        if _VARIATION_SELECTOR.match(char) or marks > MARKS_MAX:
             continue
         is_seen = (char.isprintable() and char not in UNSEEN) or char == "\n"
         shown.append(char if is_seen else "?")
     return shown
-
-
-def _is_variation_selector(char: str) -> bool:
-    """Whether it only changes the look of the letter before; terminals differ in its width."""
-    return (
-        char == "\u034f"
-        or "\u180b" <= char <= "\u180f"
-        or "\ufe00" <= char <= "\ufe0f"
-        or "\U000e0100" <= char <= "\U000e01ef"
-    )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agentleague.errors import LeagueError, UnsupportedGame
 from agentleague.games.checks import GameProblem, check_game, check_names
 from agentleague.games.game import Game
-from agentleague.player.strategies import Strategy, needs_nothing
+from agentleague.player.strategies import Strategy
 from agentleague.protocol.printable import there_are
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def load_game(name: str) -> Game:
 def load_strategy(name: str) -> Strategy:
     """The strategy of that name, ready to play."""
     strategy = find_strategy(name)
-    getattr(strategy, "ready", needs_nothing)()
+    if ready := getattr(strategy, "ready", None):
+        ready()
     return strategy
 
 
