@@ -13,13 +13,7 @@ from agentleague.dialects import answers, requests, starting
 from agentleague.dialects.fields import EXTENDED, PUSHED, extended
 from agentleague.dialects.results import find_result
 from agentleague.dialects.tools import message_like
-from agentleague.errors import (
-    InvalidTimestamp,
-    LeagueError,
-    MissingField,
-    UnknownMethod,
-    VersionMismatch,
-)
+from agentleague.errors import InvalidTimestamp, MissingField, UnknownMethod, VersionMismatch
 from agentleague.protocol import codec, jsonrpc, timestamps
 from agentleague.protocol.codec import Incoming, encode
 from agentleague.protocol.fast_path import lacks_of
@@ -154,7 +148,7 @@ def _fitted(name: str, fields: _Fields) -> Message | None:
 def _time(value: Any) -> str:
     try:
         timestamps.parse(str(value))
-    except LeagueError:
+    except InvalidTimestamp:
         return ""
     return str(value)
 

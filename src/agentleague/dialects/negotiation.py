@@ -16,62 +16,31 @@ from itertools import chain
 
 from msgspec import Struct
 
+from agentleague import errors
+from agentleague.dialects import table
 from agentleague.dialects.answers import ACKNOWLEDGEMENTS
 from agentleague.dialects.complaints import variants_in
 from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.methods import pattern_of
 from agentleague.dialects.requests import METAS
 from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START, START_METHODS, namings_of
-from agentleague.dialects.table import (
-    BARE_ANSWERS,
-    DIALECTS,
-    FAIL,
-    LOST,
-    MORE,
-    NONE,
-    OURS,
-    PLAIN,
-    TEXT_IDS,
-    Dialect,
-    base_of,
-    dialect_of,
-    is_dialect,
-    name_of,
-    start_name,
-)
+from agentleague.dialects.table import DIALECTS, MORE, OURS, PLAIN, Dialect, base_of, dialect_of
 from agentleague.dialects.tools import Tools, start_methods
-from agentleague.errors import (
-    InternalError,
-    InvalidRequest,
-    LeagueError,
-    MissingField,
-    NoConnection,
-    PeerRefused,
-    RateLimited,
-    UnknownMethod,
-    UnreadableJson,
-    WrongType,
-)
+from agentleague.errors import LeagueError
+from agentleague.protocol import messages
 from agentleague.protocol.jsonrpc import Form
-from agentleague.protocol.messages import (
-    MESSAGES,
-    WIRE_NAME,
-    LeagueRegisterRequest,
-    MatchResultReport,
-    Message,
-    RefereeRegisterRequest,
-    ReportedResult,
-)
+from agentleague.protocol.messages import MatchResultReport, Message
 from agentleague.protocol.printable import log_text
 
 
 def _answered_by(answers: Collection[str]) -> tuple[type[Message], ...]:
-    return tuple(kind.cls for kind in MESSAGES.values() if kind.answer in answers)
+    return tuple(kind.cls for kind in messages.MESSAGES.values() if kind.answer in answers)
 
 
 QUESTIONS = _answered_by(PUSHED)
 NOTICES = _answered_by(ACKNOWLEDGEMENTS)
-REGISTRATIONS = (LeagueRegisterRequest, RefereeRegisterRequest)  # ours, at a foreign manager
+# Ours, at a foreign manager.
+REGISTRATIONS = (messages.LeagueRegisterRequest, messages.RefereeRegisterRequest)
 TO_A_MANAGER: tuple[type[Message], ...] = (*REGISTRATIONS, MatchResultReport)
 WITH_CONTENT: tuple[type[Message], ...] = (*QUESTIONS, *TO_A_MANAGER)  # only content answers them
 NEGOTIATED: tuple[type[Message], ...] = (*WITH_CONTENT, *NOTICES)  # may be sent in other dialects
@@ -110,24 +79,21 @@ _MEANS = {  # of all but the farthest
     BROKEN: "at which it breaks",
     UNFIT: "which it knows, with other fields",
 }
+_UNFIT = (errors.InvalidRequest, errors.MissingField, errors.UnreadableJson)
 _NUMBERS = {
-    UnknownMethod.number: UNKNOWN_METHOD,
-    InvalidRequest.number: UNFIT,
-    MissingField.number: UNFIT,
-    UnreadableJson.number: UNFIT,
-    InternalError.number: BROKEN,
+    **{each.number: UNFIT for each in _UNFIT},
+    errors.UnknownMethod.number: UNKNOWN_METHOD,
+    errors.InternalError.number: BROKEN,
     -32000: BROKEN,  # a server's own error, whatever that is
 }
-_CODES = (
-    *("", MissingField.code, UnreadableJson.code, InvalidRequest.code, UnknownMethod.code),
-    "E002",  # Document 001 has it for a field that is missing.
-)
+# Document 001 has E002 for a field that is missing.
+_CODES = ("", "E002", errors.UnknownMethod.code, *(each.code for each in _UNFIT))
 _STATUSES = {
     **dict.fromkeys((404, 405, 501), UNKNOWN_METHOD),
     **dict.fromkeys((400, 406, 415, 422), UNFIT),
     500: BROKEN,
 }
-_A_REPORT = MatchResultReport("", ReportedResult(None))
+_A_REPORT = MatchResultReport("", messages.ReportedResult(None))
 _OF_FIELDS = re.compile(r"required|missing|extra|unexpected|permitted", re.IGNORECASE)
 _NOT_COUNTED = re.compile(r"unknown|unsupported|invalid|not.?found|required|missing", re.IGNORECASE)
 _START_BASES = ("tool", "type", "message", "bare", "mcp", "lower")
@@ -141,7 +107,7 @@ def guess(message_type: str, form: str, method: str, key: str, *, has_text_id: b
     of_form = {Form.BARE: Form.BARE, Form.TOOL: Form.TOOL}.get(Form(form), Form.JSONRPC)
     pattern = pattern_of(method, message_type) if of_form is Form.JSONRPC else OURS.pattern
     key, *marks = re.split("(?=#)", key, maxsplit=1)
-    name = name_of(of_form, pattern, key, TEXT_IDS * has_text_id + "".join(marks))
+    name = table.name_of(of_form, pattern, key, table.TEXT_IDS * has_text_id + "".join(marks))
     return "" if name == OURS.name else name
 
 
@@ -157,7 +123,7 @@ def misunderstanding(message: Message, error: LeagueError | None) -> str | None:
 def may_have_counted(error: LeagueError | None) -> bool:
     """Whether a report may count for a manager that answered it with this error."""
     problem = _misunderstanding(_A_REPORT, error)
-    is_unclear = problem == EMPTY and isinstance(error, PeerRefused)
+    is_unclear = problem == EMPTY and isinstance(error, errors.PeerRefused)
     return problem == BROKEN or (is_unclear and not _NOT_COUNTED.search(str(error)))
 
 
@@ -172,13 +138,13 @@ def is_draw_refused(message: Message, error: LeagueError | None) -> bool:
 
 
 def _misunderstanding(message: Message, error: LeagueError | None) -> str | None:
-    if isinstance(error, PeerRefused):
+    if isinstance(error, errors.PeerRefused):
         return _misunderstood_refusal(error, needs_content=isinstance(message, WITH_CONTENT))
-    if isinstance(error, NoConnection):
+    if isinstance(error, errors.NoConnection):
         return _STATUSES.get(error.context.get("status", 0))
-    if isinstance(error, WrongType) and not isinstance(message, REGISTRATIONS):
+    if isinstance(error, errors.WrongType) and not isinstance(message, REGISTRATIONS):
         return None  # It is an answer to the question, though not a valid one.
-    return EMPTY if isinstance(error, MissingField) else None
+    return EMPTY if isinstance(error, errors.MissingField) else None
 
 
 def is_misunderstood(message: Message, error: LeagueError) -> bool:
@@ -186,7 +152,7 @@ def is_misunderstood(message: Message, error: LeagueError) -> bool:
     return isinstance(message, NEGOTIATED) and misunderstanding(message, error) is not None
 
 
-def _misunderstood_refusal(error: PeerRefused, *, needs_content: bool) -> str | None:
+def _misunderstood_refusal(error: errors.PeerRefused, *, needs_content: bool) -> str | None:
     number, code = error.context.get("number"), error.context.get("code")
     if isinstance(code, str) and code not in _CODES:
         return None  # It understood, and refuses.
@@ -228,7 +194,7 @@ def is_found_from(known: str, dialect: str) -> bool:
     shown, _, own_marks = base_of(known).partition("#")
     base, _, marks = base_of(dialect).partition("#")
     is_ours = "(" not in base or base in _LIKE_THE_FIRST
-    return is_dialect(dialect) and (is_ours or base == shown) and marks in ("", own_marks)
+    return table.is_dialect(dialect) and (is_ours or base == shown) and marks in ("", own_marks)
 
 
 class Attempt(Struct, frozen=True):
@@ -304,13 +270,13 @@ class PeerDialect(Struct):
     @property
     def is_lost(self) -> bool:
         """Whether no dialect was understood: it is asked in the nearest, and in no other."""
-        return (self.dialect or self.given).endswith(LOST)
+        return (self.dialect or self.given).endswith(table.LOST)
 
     def fails_otherwise(self) -> None:
         """If it broke at every dialect before, it can be searched now."""
         before = self.dialect or self.given
-        if before.endswith(FAIL):
-            self.dialect, self.tried = before.removesuffix(FAIL), set()
+        if before.endswith(table.FAIL):
+            self.dialect, self.tried = before.removesuffix(table.FAIL), set()
 
     def first_for(self, message_type: str) -> Dialect:
         """The dialect to begin with."""
@@ -331,7 +297,7 @@ class Negotiation:
 
     def __init__(self, peer: PeerDialect, message: Message) -> None:
         self.dialect = OURS
-        self._peer, self._message, self._type = peer, message, WIRE_NAME[type(message)]
+        self._peer, self._message, self._type = peer, message, messages.WIRE_NAME[type(message)]
         self._forms = 1
         self._problem = ("", "")  # the last one, and the dialect in which it came up
         self._first: LeagueError | None = None  # the first dialect that was misunderstood
@@ -356,7 +322,7 @@ class Negotiation:
             return ""
         peer.worked[self._type], peer.pushes = name, ""
         self._forget_tried()
-        return name + BARE_ANSWERS if is_bare and self.dialect.form is not Form.BARE else name
+        return name + table.BARE_ANSWERS if is_bare and self.dialect.form is not Form.BARE else name
 
     def failed(self, error: LeagueError) -> Next:
         """The dialect brought an error."""
@@ -369,7 +335,7 @@ class Negotiation:
         else:  # It was not heard in this dialect, or says nothing of it; nor where it broke before.
             broken = (each.dialect for each in self._attempts if each.problem == BROKEN)
             self._peer.tried -= {(self._type, each) for each in (self.dialect.name, *broken)}
-        is_valid_form = isinstance(error, WrongType) and problem is None
+        is_valid_form = isinstance(error, errors.WrongType) and problem is None
         if is_valid_form or is_draw_refused(self._message, error):
             self._peer.worked[self._type] = self.dialect.name
         if problem is None or not self._may_go_on(problem):
@@ -386,7 +352,7 @@ class Negotiation:
             return []
         said, base = self._attempts[-1].said, base_of(self.dialect.name)
         wanted = variants_in(said, self._message, self.dialect.adds)
-        return [base + each for each in wanted if is_dialect(base + each)]
+        return [base + each for each in wanted if table.is_dialect(base + each)]
 
     def go_on(self, problem: str = EMPTY) -> Next:
         """Choose the next dialect, if there is one."""
@@ -403,8 +369,8 @@ class Negotiation:
                 self.dialect = dialect
                 return Next.ASK
         assert self._first
-        mark = FAIL if all(each.problem == BROKEN for each in self._attempts) else NONE
-        concluding = WITH_CONTENT if mark == FAIL else QUESTIONS
+        mark = table.FAIL if all(each.problem == BROKEN for each in self._attempts) else table.NONE
+        concluding = WITH_CONTENT if mark == table.FAIL else QUESTIONS
         if isinstance(self._message, concluding) and self._type not in self._peer.worked:
             self._peer.dialect = _nearest(self._attempts).dialect + mark
         self._give_up(self._first)
@@ -455,9 +421,8 @@ class Negotiation:
         """No dialect brought an answer: the first error counts, unless the last says more."""
         self._peer.was_searched |= self._forms > 1
         is_refused = misunderstanding(self._message, error) is None
-        says_more = isinstance(error, RateLimited) or (
-            is_refused and (isinstance(error, WrongType) or isinstance(self._message, TO_A_MANAGER))
-        )
+        is_final = isinstance(error, errors.WrongType) or isinstance(self._message, TO_A_MANAGER)
+        says_more = isinstance(error, errors.RateLimited) or (is_refused and is_final)
         counts = error if says_more else self._first or error
         if len(self._attempts) > 1:
             counts.context["tried"] = describe_search(self._attempts)
@@ -475,12 +440,12 @@ def first_start(known: str) -> str:
         return known
     base = base_of(known)
     is_known = base.partition("#")[0] in _START_BASES or "(" in base
-    return start_name(START, base if is_known else OURS.name)
+    return table.start_name(START, base if is_known else OURS.name)
 
 
 def nonsense_start(used: str) -> str:
     """The dialect in which the same referee is sent nonsense, to see what its answers are worth."""
-    return start_name(NONSENSE, base_of(used))
+    return table.start_name(NONSENSE, base_of(used))
 
 
 def next_start(used: str, attempts: Sequence[Attempt]) -> str | None:
@@ -509,12 +474,14 @@ def _start_order(used: str, attempts: Sequence[Attempt]) -> Iterator[str]:
         if answers.count(each.answer) * 2 <= len(answers):  # Most others are refused otherwise.
             yield from _with_fewer_fields(each)
     if last.problem == BROKEN and not _naming(last):
-        yield from (start_name(_start_type(last), other) for other in ("message", "bare", "type"))
+        yield from (
+            table.start_name(_start_type(last), other) for other in ("message", "bare", "type")
+        )
     if last.problem == EMPTY:
-        yield from (start_name(start_type, base) for start_type in (START, ANNOUNCED))
+        yield from (table.start_name(start_type, base) for start_type in (START, ANNOUNCED))
     like = (each + dialect_of(used).marks for each in _LIKE_THE_FIRST)
     for other in (base, *_START_BASES, *like):
-        yield from (start_name(start_type, other) for start_type in START_METHODS)
+        yield from (table.start_name(start_type, other) for start_type in START_METHODS)
     for each in doubted:
         yield from _with_fewer_fields(each)
 
@@ -525,12 +492,12 @@ def _offered_start(method: str, base: str) -> str:
     if used.form is Form.JSONRPC and not used.key:
         base = "type" if method in START_METHODS else "tool"
     known = method.upper()
-    return start_name(known if known in START_METHODS else method, base)
+    return table.start_name(known if known in START_METHODS else method, base)
 
 
 def _with_fewer_fields(each: Attempt) -> Iterator[str]:
     base, start_type = base_of(each.dialect), _start_type(each)
-    return (start_name(start_type, base, naming) for naming in namings_of(start_type))
+    return (table.start_name(start_type, base, naming) for naming in namings_of(start_type))
 
 
 def _start_type(each: Attempt) -> str:

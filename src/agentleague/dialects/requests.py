@@ -21,18 +21,11 @@ from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.results import called_off, find_result, flat_result
 from agentleague.dialects.search import ENDPOINT
 from agentleague.errors import LeagueError, MissingField, UnknownMethod, VersionMismatch
-from agentleague.protocol import codec, json_text, jsonrpc, timestamps
+from agentleague.protocol import codec, json_text, jsonrpc, messages, timestamps
 from agentleague.protocol.codec import ENVELOPE, EXPECTED, FILLED_IN, Incoming, encode
 from agentleague.protocol.fast_path import is_unclear
 from agentleague.protocol.jsonrpc import UNREADABLE, Envelope
-from agentleague.protocol.messages import (
-    MESSAGES,
-    METHODS,
-    PROTOCOL,
-    WIRE_NAME,
-    MatchResultReport,
-    Message,
-)
+from agentleague.protocol.messages import METHODS, PROTOCOL, MatchResultReport, Message
 
 PLAYER, REFEREE = "LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"
 REPORT, QUERY = "MATCH_RESULT_REPORT", "LEAGUE_QUERY"
@@ -78,9 +71,9 @@ MISFITS_MAX = 20  # in one message; each is found by reading it once more
 # A registration, and a join that says `accepted`, can be read as they are, but not rightly.
 RESPELLED = frozenset({*METAS, "GAME_JOIN_ACK"})
 _SIGNS = (b"player_meta", b"referee_meta", b"agent_type")  # of a registration
-_CANONICAL = {kind.method: name for name, kind in MESSAGES.items() if kind.method}
+_CANONICAL = {kind.method: name for name, kind in messages.MESSAGES.items() if kind.method}
 _EXPECTED: dict[type[Message], list[tuple[str, Any]]] = {  # paths, and names or getters
-    MESSAGES[name].cls: [
+    messages.MESSAGES[name].cls: [
         (path, f'"{path.rpartition(".")[2]}"'.encode() if path in FILLED_IN else attrgetter(path))
         for path in ("protocol", "message_type", *ENVELOPE, *paths)
     ]
@@ -120,7 +113,7 @@ def read_request(
 
 def _left_out(message: Message, body: bytes, misfits: Sequence[str]) -> list[str]:
     """The documented fields and places that a message does not use."""
-    left_out = list(_unused_places(WIRE_NAME[type(message)], body))
+    left_out = list(_unused_places(messages.WIRE_NAME[type(message)], body))
     unfit = {each.partition(" ")[0] for each in misfits}
     for path, at in _EXPECTED.get(type(message), ()):
         is_there = at in body if isinstance(at, bytes) else at(message)

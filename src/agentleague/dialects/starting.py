@@ -17,22 +17,16 @@ from msgspec import UNSET, Raw
 from agentleague.dialects.results import is_over
 from agentleague.dialects.search import ENDPOINT, ID, PLAYER, objects_in, seat_of, squeezed
 from agentleague.errors import MissingField
+from agentleague.protocol import messages
 from agentleague.protocol.jsonrpc import UNREADABLE
-from agentleague.protocol.messages import (
-    LeagueQuery,
-    Message,
-    RoundAnnouncement,
-    RoundMatch,
-    Seated,
-    StartMatch,
-)
+from agentleague.protocol.messages import Message, RoundAnnouncement, RoundMatch
 
 Fields = Mapping[str, Any]
 _object = msgspec.json.Decoder(dict[str, Any])
 
 # Reading what a foreign manager sends.
 START = "START_MATCH"
-WITH_MATCHES = (RoundAnnouncement, StartMatch)  # what gives matches to a referee
+WITH_MATCHES = (RoundAnnouncement, messages.StartMatch)  # what gives matches to a referee
 BLOCKING = frozenset({"run_match", "play_match"})  # their caller waits for the end
 ROWS_MAX = 1000  # matches in one message
 
@@ -102,14 +96,15 @@ def find_endpoint(player_id: str, fields: Any) -> str:
     return ""
 
 
-def find_matches(fields: Any) -> list[StartMatch]:
+def find_matches(fields: Any) -> list[messages.StartMatch]:
     """The matches without a result that an answer gives to a referee, wherever they stand."""
     found = []
     for place in objects_in(fields, _is_match):
         if _is_match(place) and not is_over(place):
             with suppress(msgspec.ValidationError):  # Such ids are too long.
                 row = msgspec.convert(read_match(place), RoundMatch)
-                found.append(StartMatch([row], _first(place, ("league_id",)), _round(place)))
+                league_id = _first(place, ("league_id",))
+                found.append(messages.StartMatch([row], league_id, _round(place)))
     return found[:ROWS_MAX]
 
 
@@ -216,12 +211,12 @@ def _round(fields: Fields) -> int:
 POLLS = {"GET_ASSIGNED_MATCHES": "get_assigned_matches", "GET_NEXT_MATCH": "get_next_match"}
 
 
-def is_poll(message: LeagueQuery) -> bool:
+def is_poll(message: messages.LeagueQuery) -> bool:
     """Whether a referee asks for its matches by a method of its own."""
     return "referee_id" in message.query_params and message.query_type in POLLS
 
 
-def poll_fields(message: LeagueQuery, *, has_envelope: bool) -> dict[str, Any]:
+def poll_fields(message: messages.LeagueQuery, *, has_envelope: bool) -> dict[str, Any]:
     """Who asks; where the method does not say for what, with an envelope."""
     token = {} if message.auth_token is UNSET else {"auth_token": message.auth_token}
     fields = {**message.query_params, **token}
@@ -349,7 +344,7 @@ def with_envelope(message: Message, start_type: str, fields: Fields) -> dict[str
     }
 
 
-def _seats(match: RoundMatch) -> list[Seated]:
+def _seats(match: RoundMatch) -> list[messages.Seated]:
     assert match.seats is not UNSET
     return match.seats
 
@@ -361,7 +356,7 @@ def _players(match: RoundMatch, naming: Naming) -> dict[str, str]:
     return fields
 
 
-def _player(seat: Seated) -> dict[str, str]:
+def _player(seat: messages.Seated) -> dict[str, str]:
     return {
         **dict.fromkeys(("player_id", "id"), seat.player_id),
         **dict.fromkeys(("display_name", "name"), seat.display_name),

@@ -14,15 +14,9 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from agentleague.games.even_odd import PARITIES
+from agentleague.protocol import messages
 from agentleague.protocol.fast_path import Pairing, read_rows
-from agentleague.protocol.messages import (
-    ChooseParityCall,
-    GameMoveCall,
-    GameOver,
-    LeagueStandingsUpdate,
-    RoundMatch,
-    StandingRow,
-)
+from agentleague.protocol.messages import GameMoveCall, GameOver, MoveCall, StandingRow
 from agentleague.roles.agent import AgentLimits
 from agentleague.roles.effects import Turn
 
@@ -157,7 +151,7 @@ class Memory:
         self._ended: dict[tuple[str, str], _Known] = {}  # league and match, the newest last
         self._ended_max = limits.ended_matches
 
-    def turn(self, call: ChooseParityCall | GameMoveCall, player_id: str, seconds: float) -> Turn:
+    def turn(self, call: MoveCall, player_id: str, seconds: float) -> Turn:
         """What the strategy is shown."""
         legal: Sequence[Any] = PARITIES
         position, turn = {}, 0
@@ -224,12 +218,12 @@ class Memory:
             for match in self.history
         ]
 
-    def table(self, message: LeagueStandingsUpdate) -> None:
+    def table(self, message: messages.LeagueStandingsUpdate) -> None:
         """The table was shown."""
         self.standings = TableRows(message.standings)
         self._has_new_names = True
 
-    def paired(self, match: RoundMatch | Pairing) -> None:
+    def paired(self, match: messages.RoundMatch | Pairing) -> None:
         """Its next match was announced; in a large league that tells the names, too."""
         if match.player_A_name and match.player_B_name:
             self._names[match.player_A_id] = match.player_A_name

@@ -39,7 +39,6 @@ ACKS: dict[type[messages.Message], Callable[..., messages.Message]] = {
     messages.LeagueErrorMessage: messages.LeagueErrorAck,
 }
 PUSHED = messages.GameJoinAck | messages.ChooseParityResponse | messages.GameMoveResponse
-MoveCall = messages.ChooseParityCall | messages.GameMoveCall
 Outcome = tuple[Any, str | None]  # of a strategy: a move, or None and why it failed
 NO_MATCH_TOKENS = (
     "It came back without the token of its earlier run, so it cannot tell the referees of its "
@@ -176,7 +175,7 @@ class Player(agent.Agent):
         me, arrival = self._me(message), envelope["timestamp"]
         return messages.GameJoinAck(message.match_id, me, arrival, auth_token=token, **envelope)
 
-    def _to_move(self, message: MoveCall, token: str, now: float) -> PUSHED | None:
+    def _to_move(self, message: messages.MoveCall, token: str, now: float) -> PUSHED | None:
         """The move; None where an effect has to run the strategy."""
         if self.strategy is None:
             return None
@@ -188,7 +187,9 @@ class Player(agent.Agent):
         answer = self._moved(message, (stimulus.move, stimulus.error), token, now)
         return self._reply(asked, answer, now)
 
-    def _moved(self, message: MoveCall, outcome: Outcome, token: str, now: float) -> PUSHED:
+    def _moved(
+        self, message: messages.MoveCall, outcome: Outcome, token: str, now: float
+    ) -> PUSHED:
         """The move, or none: then the referee asks again at once, as R-MATCH-20 says."""
         move, error = outcome
         if error is None:
@@ -429,7 +430,7 @@ class Player(agent.Agent):
         source, method = asked.caller.source, asked.caller.rpc_method[:64] or "a bare message"
         self.say_once(source, f"{message.match_id}: {who} calls from {source} with {method}.")
 
-    def _turn(self, message: MoveCall, now: float) -> Turn:
+    def _turn(self, message: messages.MoveCall, now: float) -> Turn:
         try:
             seconds = self._calendar.seconds_until(message.deadline, now)
         except errors.InvalidTimestamp:

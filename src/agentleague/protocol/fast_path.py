@@ -17,28 +17,11 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentleague.errors import LeagueError, UnreadableJson
-from agentleague.protocol import codec, json_text, timestamps
+from agentleague.protocol import codec, json_text, messages, timestamps
 from agentleague.protocol.jsonrpc import UNREADABLE, Envelope, Form, RequestId
-from agentleague.protocol.messages import (
-    MESSAGES,
-    PROTOCOL,
-    ChooseParityCall,
-    GameMessage,
-    GameMoveCall,
-    Id,
-    Int,
-    LeagueStandingsUpdate,
-    MatchResultReport,
-    Message,
-    Part,
-    RoundAnnouncement,
-    StandingRow,
-    StartMatch,
-    Text,
-    tag_of,
-)
+from agentleague.protocol.messages import MESSAGES, PROTOCOL, Id, Int, Message, Part, Text, tag_of
 
-_rows = msgspec.json.Decoder(list[StandingRow])
+_rows = msgspec.json.Decoder(list[messages.StandingRow])
 
 
 class Pairing(Part):
@@ -53,13 +36,13 @@ class Pairing(Part):
     player_B_name: Text | UnsetType = UNSET
 
 
-class PartialAnnouncement(RoundAnnouncement, tag="ROUND_ANNOUNCEMENT"):
+class PartialAnnouncement(messages.RoundAnnouncement, tag="ROUND_ANNOUNCEMENT"):
     """The announcement of a round, as far as a player needs it."""
 
     matches: list[Pairing] = msgspec.field(default_factory=list)  # type: ignore[assignment]
 
 
-class PartialTable(LeagueStandingsUpdate, tag="LEAGUE_STANDINGS_UPDATE"):
+class PartialTable(messages.LeagueStandingsUpdate, tag="LEAGUE_STANDINGS_UPDATE"):
     """The table with its rows unread."""
 
     standings: Raw = Raw(b"[]")  # type: ignore[assignment]
@@ -71,7 +54,7 @@ PARTIAL_MESSAGES: dict[str, type[Message]] = {
 }
 
 
-def read_rows(rows: Raw | list[StandingRow]) -> list[StandingRow]:
+def read_rows(rows: Raw | list[messages.StandingRow]) -> list[messages.StandingRow]:
     """The rows of a table; none if they cannot be read."""
     if not isinstance(rows, Raw):
         return rows
@@ -84,7 +67,7 @@ def read_rows(rows: Raw | list[StandingRow]) -> list[StandingRow]:
 _OPENING, _OPENING_MAX = '{"jsonrpc":"2.0","method":"%s"', 128
 _THEN = b',"params":{"message_type"'  # Nested one level down is another form.
 _JSONRPC, _UNREAD, _NOTHING = Form.JSONRPC, b"{}", ()
-_WITH_MATCHES = (RoundAnnouncement, StartMatch)
+_WITH_MATCHES = (messages.RoundAnnouncement, messages.StartMatch)
 
 
 class _Request(Struct, gc=False):
@@ -154,9 +137,9 @@ def _check_text(request: _Request, body: bytes) -> None:
 
 def lacks_of(cls: type[Message]) -> Lacks | None:
     """How to see whether a message of this class has everything in its documented place."""
-    if issubclass(cls, (ChooseParityCall, GameMoveCall)):
+    if issubclass(cls, (messages.ChooseParityCall, messages.GameMoveCall)):
         return lambda message, body: not (message.match_id and message.context.opponent_id)
-    if issubclass(cls, GameMessage):
+    if issubclass(cls, messages.GameMessage):
         return lambda message, body: not message.match_id
     if issubclass(cls, _WITH_MATCHES):  # All rows have one author.
         return lambda message, body: message.matches and not message.matches[0].player_A_id
@@ -164,14 +147,14 @@ def lacks_of(cls: type[Message]) -> Lacks | None:
         return None
     paths = {*codec.ENVELOPE, *codec.EXPECTED[name]} - {*codec.FILLED_IN}
     told = attrgetter(*sorted(paths))
-    if cls is not MatchResultReport:
+    if cls is not messages.MatchResultReport:
         return lambda message, body: not all(told(message))
     return lambda message, body: (  # Or a referee of ours did not send it.
         message.epoch is UNSET or is_unclear(message, body) or not all(told(message))
     )
 
 
-def is_unclear(report: MatchResultReport, body: bytes) -> bool:
+def is_unclear(report: messages.MatchResultReport, body: bytes) -> bool:
     """Whether a report may say elsewhere how the match ended."""
     status = report.result.details.status
     return status is None or (status == "DRAW" and b"TECHNICAL" in body.upper())

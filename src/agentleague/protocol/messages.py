@@ -402,6 +402,9 @@ class GameMoveCall(GameMessage, tag="GAME_MOVE_CALL"):
     deadline: Id = ""
 
 
+MoveCall = ChooseParityCall | GameMoveCall
+
+
 class GameMoveResponse(Message, tag="GAME_MOVE_RESPONSE"):
     """A player makes a move."""
 

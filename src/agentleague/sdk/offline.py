@@ -154,11 +154,7 @@ class OfflineLeague:
             progress.adopt(progress.moves, verdict.value)
 
     def _ask(
-        self,
-        player_id: str,
-        call: messages.ChooseParityCall | messages.GameMoveCall,
-        progress: GameProgress,
-        seat: int,
+        self, player_id: str, call: messages.MoveCall, progress: GameProgress, seat: int
     ) -> Any:
         """The move of a player. Raises IllegalMove after too many illegal ones."""
         player = self._players[player_id]
@@ -174,7 +170,7 @@ class OfflineLeague:
 
     def _call(
         self, case: MatchSetup, progress: GameProgress, where: tuple[int, int], row: Standing
-    ) -> messages.ChooseParityCall | messages.GameMoveCall:
+    ) -> messages.MoveCall:
         seat, round_id = where
         record = messages.PlayerRecord(row.wins, row.losses, row.draws, row.points)
         context = messages.MoveContext(case.players[1 - seat], round_id, record)
