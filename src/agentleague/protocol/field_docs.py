@@ -65,10 +65,7 @@ NOTES: dict[str, Note] = {
         "nobody else. The manager shows its digest at the end point: ENDPOINT_CHALLENGE.",
         "5d0c1f7e9b3a4d62",
     ),
-    "claim_digest": Note(
-        "SHA-256 of the claim of a registration that named this end point.",
-        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    ),
+    "claim_digest": Note("SHA-256 of the claim of a registration with this end point.", _HASH),
     "proved": Note("Whether that claim is the listener's own.", True),
     "RefereeMeta.proofs": Note("Whether it wants the manager's messages proved.", True),
     "PlayerMeta.proofs": Note("Whether it wants the manager's messages proved.", True),
@@ -112,14 +109,8 @@ NOTES: dict[str, Note] = {
     "player_A_name": Note("What A is called, where the table does not say it.", "Agent Alpha"),
     "player_B_name": Note("What B is called, where the table does not say it.", "Agent Beta"),
     "draw_commitment": Note("SHA-256 that seals the seed of the match's draws.", _HASH),
-    "draw_generation": Note(
-        "Higher where the manager lost rows and draws the match anew; absent before.", 217500000
-    ),
-    "epoch": Note(
-        "Higher each time the match is given to a referee; the first time it is 1, or the "
-        "draw_generation.",
-        1,
-    ),
+    "draw_generation": Note("Higher where a match is drawn anew after a loss of rows.", 217500000),
+    "epoch": Note("Higher each time a referee is given the match; first 1 or draw_generation.", 1),
     "seats": Note("In a referee's copy: both players, A first."),
     "RoundMatch.locks": Note("How many locks a former referee of the match has made.", 0),
     "decided": Note("Whether the match is decided: only its players are to be told.", False),
@@ -163,9 +154,7 @@ NOTES: dict[str, Note] = {
     "champion": Note("Who won the league; null where nobody did."),
     "champions": Note("Who share rank 1, ten at most; the first is the champion, drawn by lot."),
     "champion_draw": Note("How the champion was drawn, where more than one share rank 1."),
-    "tie_break": Note(
-        "What put this player behind the rank above, with equal points.", "head_to_head"
-    ),
+    "tie_break": Note("What put it behind the rank above, with equal points.", "head_to_head"),
     "aborted": Note("True where the organiser ended the league early.", True),
     "status": Note("That the message was taken.", "ACKNOWLEDGED"),
     # A match
@@ -216,9 +205,7 @@ NOTES: dict[str, Note] = {
     "index": Note("The number of the lock in the match, from 0.", 0),
     "forfeits": Note("Who lost the match without a game, and why.", [["P02", "timeout"]]),
     "value": Note("The value drawn, where the match goes on.", 8),
-    "LockResponse.moves": Note(
-        "The moves locked: turn, player, move; with a result they are in `draw`.", _MOVES
-    ),
+    "LockResponse.moves": Note("The moves locked; with a result they are in `draw`.", _MOVES),
     "LockResponse.result": Note("The result, where the match is decided."),
     "MatchResultReport.result": Note("How the match ended."),
     "winner": Note("Who won; null where nobody did.", "P01"),
@@ -231,10 +218,7 @@ NOTES: dict[str, Note] = {
         {"P01": [0, True], "P02": [3, True]},
     ),
     "dialects": Note("How players were understood, where not at once.", {"P02": "type"}),
-    "wrong_tokens": Note(
-        "Players for whom an answer was pushed with a wrong token, and which.",
-        {"P02": "GAME_JOIN_ACK"},
-    ),
+    "wrong_tokens": Note("Whose answer was pushed with a wrong token.", {"P02": "GAME_JOIN_ACK"}),
     "MatchResultReport.timed_out": Note("Players who did that now; null: who answered again."),
     "duplicate": Note("True where the same was reported before.", True),
     "StartMatchResponse.status": Note("Whether it runs, or is over: `COMPLETED`.", "ACCEPTED"),
@@ -308,7 +292,12 @@ def note_of(owner: str, field: str) -> Note:
 
 _SENDERS = {"manager": "league_manager", "referee": "referee:REF01"}
 # Of the fields that may be absent those that an example has: as in the usual message.
+_WITH_TOKEN = (
+    *("GameInvitation", "GameJoinAck", "ChooseParityCall", "ChooseParityResponse", "GameMoveCall"),
+    *("GameMoveResponse", "GameError", "LockRequest", "LeagueCommand", "LeagueQuery"),
+)
 _SENT_TOO: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(_WITH_TOKEN, ("auth_token",)),
     "RefereeMeta": ("protocol_version", "locks", "proofs"),
     "PlayerMeta": ("protocol_version", "proofs"),
     "RoundMatch": ("draw_commitment",),
@@ -317,21 +306,11 @@ _SENT_TOO: dict[str, tuple[str, ...]] = {
     "LeagueRegisterResponse": ("auth_token", "match_tokens", "proofs"),
     "RoundCompleted": ("receipt",),
     "LeagueCompleted": ("champions",),
-    "GameInvitation": ("auth_token",),
-    "GameJoinAck": ("auth_token",),
-    "ChooseParityCall": ("auth_token",),
-    "ChooseParityResponse": ("auth_token",),
-    "GameMoveCall": ("auth_token",),
-    "GameMoveResponse": ("auth_token",),
     "GameOver": ("auth_token", "draw", "receipt"),
-    "GameError": ("auth_token",),
-    "LockRequest": ("auth_token",),
     "LockResponse": ("result", "draw", "receipt"),
     "MatchResultReport": ("auth_token", "epoch", "transcript", "silences"),
     "MatchResultAck": ("receipt",),
     "RefereeStatus": ("auth_token", "states"),
-    "LeagueCommand": ("auth_token",),
-    "LeagueQuery": ("auth_token",),
     "LeagueErrorMessage": ("affected_player", "retry_info"),
     "RetryInfo": ("next_retry_at",),
     "LeagueQueryResponse": (
