@@ -93,7 +93,6 @@ def _name_by_content(envelope: Envelope) -> str:
 
 
 def _is_beside_method(body: bytes) -> bool:
-    """Whether the message is beside `method` instead of in `params`."""
     try:
         return bool(_object.decode(body).keys() - _RPC)
     except jsonrpc.UNREADABLE:  # In a field that was not read.

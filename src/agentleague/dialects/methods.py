@@ -41,7 +41,6 @@ def write_method(pattern: str, message_type: str, tool: str) -> str:
 
 
 def _spelled(name: str, first: str, between: str, second: str) -> str:
-    """The name in the spelling of two words."""
     head, *others = name.split("_")
     return between.join([_like(first, head), *(_like(second, each) for each in others)])
 

@@ -171,7 +171,6 @@ def _squeezed(word: Any) -> str:
 
 
 def _end(word: Any) -> str | None:
-    """How a player ended."""
     squeezed = _squeezed(word)
     if _TECHNICAL.search(squeezed):
         return "WIN" if "WIN" in squeezed else TECHNICAL_LOSS

@@ -163,7 +163,6 @@ def _listed(fields: Fields) -> Iterator[tuple[int, str, Any]]:
 
 
 def _keyed(fields: Fields) -> Iterator[tuple[int, str, Any]]:
-    """Players by their ids."""
     for seat, (player_id, value) in enumerate(_two(list(fields.items()))):
         yield seat, "id", player_id
         yield from _id_or_url(seat, "url", value)
@@ -182,7 +181,6 @@ def _id_or_url(seat: int, what: str, value: Any) -> Iterator[tuple[int, str, Any
 
 
 def _by_id(fields: Fields) -> dict[str, str]:
-    """End points beside the players, by player id."""
     found: dict[str, str] = {}
     for name in _ENDPOINTS:
         value = fields.get(name)

@@ -118,7 +118,6 @@ class Player(agent.Agent):
         return effects
 
     def _take_in_early(self, now: float) -> list[Effect]:
-        """Judge what came before the answer to the registration."""
         (early, self._early), effects = (self._early, []), []
         for asked in early:
             if isinstance(asked.message, messages.LeagueCompleted):
@@ -515,7 +514,6 @@ def _error_name(message: messages.GameError) -> str:
 
 
 def _result_in_words(message: messages.GameOver, player_id: str, again: str = "") -> str:
-    """How a match ended, for this player."""
     result = message.game_result
     ended = "drawn" if result.status == "DRAW" else "lost"
     if result.winner_player_id == player_id:

@@ -99,7 +99,6 @@ def opponents_moves(turn: Turn) -> list[str]:
 
 
 def _matches(turn: Turn) -> list[Mapping[str, Any]]:
-    """The matches against this opponent."""
     name, opponent_id = turn.opponent_name, turn.opponent_id
     past = turn.past if name else ()
     earlier = [m for m in past if m["opponent_name"] == name and m["game_type"] == turn.game_type]

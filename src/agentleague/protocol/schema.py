@@ -60,7 +60,6 @@ def _whole(name: str, top: Schema) -> Schema:
 
 
 def _carriers(name: str) -> Iterator[str]:
-    """The bodies in which a message travels."""
     yield f"{name}.request"
     for asked, kind in MESSAGES.items():
         if answer_of(kind) == name:

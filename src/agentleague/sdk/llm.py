@@ -85,7 +85,6 @@ def _as_json(move: Any) -> str:
 
 @cache
 def _rules(game_type: str) -> str:
-    """The rules, from the docstrings of the game."""
     try:
         game: Any = plugins.load_game(game_type)
     except UnsupportedGame:
