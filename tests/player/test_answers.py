@@ -2,8 +2,6 @@
 
 import pytest
 
-from agentleague.player.role import Player
-from agentleague.protocol.codec import write_request
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameError,
@@ -18,17 +16,13 @@ from agentleague.protocol.messages import (
     RoundAnnouncement,
     RoundCompleted,
 )
-from agentleague.protocol.tokens import channel_key, match_token, proof, proof_key
-from agentleague.roles.agent import RegisterKey
+from agentleague.protocol.tokens import channel_key, match_token
 from agentleague.roles.effects import Reply, RunStrategy
-from agentleague.roles.settings import PlayerSettings
-from agentleague.roles.stimuli import Answered, Asked, Caller, Started, StrategyReturned
+from agentleague.roles.stimuli import Asked, Caller, StrategyReturned
 from memory_league import BEGAN
+from player import test_proofs
+from player.test_proofs import ACCEPTED, LEAGUE, TOKEN
 
-TOKEN, LEAGUE = "tok_P01_x", "league_test"
-ACCEPTED = LeagueRegisterResponse(
-    "ACCEPTED", "P01", LEAGUE, match_tokens=True, proofs=True, auth_token=TOKEN
-)
 MATCH = {
     "league_id": LEAGUE,
     "round_id": 1,
@@ -55,24 +49,17 @@ FROM_REFEREE = [
 
 
 def a_player(accepted=ACCEPTED, *, at_once=True):
-    role = Player(PlayerSettings(display_name="Ann", endpoint="http://ann/mcp", seed="7"))
+    role = test_proofs.a_player(accepted=accepted)
     role.strategy = (lambda turn: (turn.legal_moves[0], None)) if at_once else None
-    role.handle(Started(0.0), BEGAN)
-    if accepted:
-        role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)
     return role
 
 
-def a_caller(message, token=TOKEN):
-    body = write_request(message, 1)
-    shown = proof([proof_key(token, LEAGUE, "P01")], body)
-    return Caller(
-        "127.0.0.1", head=b"POST / HTTP/1.1\r\nx-league-proof: " + shown.encode(), body=body
-    )
+def a_caller(message):
+    return test_proofs.a_caller(message, TOKEN)
 
 
 def a_stranger(message):
-    return a_caller(message, "tok_of_another")
+    return test_proofs.a_caller(message, "tok_of_another")
 
 
 @pytest.mark.parametrize(

@@ -75,13 +75,17 @@ def registered(role, accepted=ACCEPTED):
     return role.handle(Answered(RegisterKey(), accepted, None, 0.1), BEGAN)
 
 
-def tell(role, message, *tokens, league=LEAGUE, agent="P01", body=None):
-    """A message to the player, proved for each of these tokens."""
+def a_caller(message, *tokens, league=LEAGUE, agent="P01", body=None):
+    """Who sends this message, proved for each of these tokens."""
     sent = write_request(message, 1)
     keys = [proof_key(token, league, agent) for token in tokens]
     shown = proof(keys, sent) if keys else ""
     head = b"POST /mcp HTTP/1.1\r\nx-league-proof: " + shown.encode() if shown else b""
-    return role.handle(Asked(message, Caller("127.0.0.1", head=head, body=body or sent), 1), BEGAN)
+    return Caller("127.0.0.1", head=head, body=body or sent)
+
+
+def tell(role, message, *tokens, **proved):
+    return role.handle(Asked(message, a_caller(message, *tokens, **proved), 1), BEGAN)
 
 
 def doubts(role):
