@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 
 from agentleague.errors import LeagueError
 from agentleague.league.event_text import public_fields, public_url, sentence
+from agentleague.league.events import MatchAssigned
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.roster import Member
@@ -41,7 +43,10 @@ def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
     """All files of a league; `rows` are all of its journal."""
     events = [event_of(row) for row in rows]
     times = [row.at for row in rows]
-    assigned = by_match(events)
+    assigned = defaultdict[str, list[Event]](list)
+    for event in events:
+        if isinstance(event, MatchAssigned):
+            assigned[event.match_id].append(event)
     yield "README.txt", readme(league)
     yield from league_files(league, times[-1])
     home = f"data/leagues/{path_part(league.rules.league_id)}"
@@ -50,7 +55,7 @@ def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
     yield f"{home}/matches.csv", _csv(MATCH_FIELDS, matches)
     for match_id, match in league.matches.items():
         at = times[match.decided_seq - 1]
-        yield match_file(league, match_id, at, assigned.get(match_id, ()))
+        yield match_file(league, match_id, at, assigned[match_id])
     for player_id in league.roster.players:
         decided = [each for each in league.matches.of_player.get(player_id, ()) if each.decided]
         yield history_file(
@@ -144,16 +149,6 @@ def cell(value: Any) -> Any:
         return value
     text = printable(value.replace("\n", "?"))
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
-
-
-def by_match(events: Iterable[Event]) -> dict[str, list[Event]]:
-    """The events about each match."""
-    found: dict[str, list[Event]] = {}
-    for event in events:
-        match_id = getattr(event, "match_id", None)
-        if match_id:
-            found.setdefault(match_id, []).append(event)
-    return found
 
 
 def _state(league: League, now: str) -> dict[str, Any]:
