@@ -9,13 +9,13 @@ import asyncio
 import os
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agentleague.bench.league_run import CYCLES_MAX, Plan, RunningLeague, measure_league
+from agentleague.bench.league_run import CYCLES_MAX, Plan, measure_league
 from agentleague.bench.measure import (
     cores,
     plan_for,
@@ -27,6 +27,7 @@ from agentleague.cli.bench_text import ROLES
 from agentleague.cli.output import counted, print_json, say
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
+from agentleague.manager.role import Manager
 from agentleague.runtime.local_league import raise_descriptor_limit, resident_bytes
 from replay import replay
 from scale import rounded
@@ -36,6 +37,8 @@ PARTS = 10
 GROWTH_MB_MAX = 5.0
 SLOWING_MAX = 0.10  # how much more CPU a match may cost in the end
 SAMPLES_MAX = 100  # printed as JSON
+
+Pids = Mapping[str, Sequence[int]]  # of all processes, by role
 
 
 @dataclass(frozen=True)
@@ -129,24 +132,24 @@ def endure(plan: Plan, seconds: float) -> Endurance:
     )
 
 
-async def watch(seconds: float, league: RunningLeague) -> Sequence[Sample]:
+async def watch(seconds: float, manager: Manager, pids: Pids) -> Sequence[Sample]:
     """Look each second; when the time is up, let the league end with the current round.
 
     Raises:
         LeagueError: the league ended before the time was up, or a process did.
     """
     loop = asyncio.get_running_loop()
-    began, samples = loop.time(), [_sample(0.0, league)]
+    began, samples = loop.time(), [_sample(0.0, manager, pids)]
     pause = min(1.0, seconds / PARTS / 2)
     while loop.time() - began < seconds:
         await asyncio.sleep(pause)
-        if league.manager.league.phase is Phase.COMPLETED:
+        if manager.league.phase is Phase.COMPLETED:
             raise LeagueError(
                 f"the league was over after {loop.time() - began:,.0f} s of {seconds:,.0f}: it has "
                 "no more matches; let more play with --players, or measure for fewer --seconds"
             )
-        samples.append(_sample(loop.time() - began, league))
-    league.manager.rounds.rounds_max = league.manager.league.round_id
+        samples.append(_sample(loop.time() - began, manager, pids))
+    manager.rounds.rounds_max = manager.league.round_id
     return samples
 
 
@@ -190,12 +193,12 @@ def plain(run: Endurance, players: int) -> dict[str, Any]:
     }
 
 
-def _sample(seconds: float, league: RunningLeague) -> Sample:
+def _sample(seconds: float, manager: Manager, by_role: Pids) -> Sample:
     resident = {
-        role: sum(_resident_mb(role, pid) for pid in pids) for role, pids in league.pids.items()
+        role: sum(_resident_mb(role, pid) for pid in pids) for role, pids in by_role.items()
     }
-    cpu = {role: sum(map(_cpu_seconds, pids)) for role, pids in league.pids.items()}
-    return Sample(seconds, league.manager.league.decided_total, resident, cpu)
+    cpu = {role: sum(map(_cpu_seconds, pids)) for role, pids in by_role.items()}
+    return Sample(seconds, manager.league.decided_total, resident, cpu)
 
 
 def _resident_mb(role: str, pid: int) -> float:

@@ -10,7 +10,6 @@ from agentleague.bench.league_run import (
     MatchTimes,
     Measurement,
     Plan,
-    RunningLeague,
     Sampler,
     hits_in,
     measure_league,
@@ -126,13 +125,13 @@ def test_what_agents_did_before_the_stopwatch_does_not_count():
 
 
 def test_a_long_run_that_fails_does_not_wait_for_the_league_to_end():
-    async def watch(league):
+    async def watch():
         raise LeagueError("no use")
 
     async def main():
         loop = asyncio.get_running_loop()
         running = SimpleNamespace(ended=loop.create_future(), failed=loop.create_future())
-        await wait_for_end(Plan(2, 1, 1, 1, watch), running, RunningLeague(None, {}))
+        await wait_for_end(running, watch())
 
     with pytest.raises(LeagueError, match="no use"):
         asyncio.run(asyncio.wait_for(main(), 10))

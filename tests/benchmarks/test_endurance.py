@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from agentleague.bench.league_run import RunningLeague
 from agentleague.errors import LeagueError
 from agentleague.league.league import League, Phase
 from commands import ROOT
@@ -54,14 +53,14 @@ def running(phase, pids):
     """A league that is in this phase, as its manager sees it."""
     league = League()
     league.phase = phase
-    return RunningLeague(SimpleNamespace(league=league, rounds=SimpleNamespace()), pids)
+    return SimpleNamespace(league=league, rounds=SimpleNamespace()), pids
 
 
 def test_a_league_that_ends_before_its_time_is_no_long_run():
     over = running(Phase.COMPLETED, {"manager": [os.getpid()]})
 
     with pytest.raises(LeagueError, match=r"was over after 0 s of 2: .* more play with --players"):
-        asyncio.run(watch(2.0, over))
+        asyncio.run(watch(2.0, *over))
 
 
 def test_a_process_that_died_does_not_count_as_one_that_holds_nothing():
@@ -69,7 +68,7 @@ def test_a_process_that_died_does_not_count_as_one_that_holds_nothing():
     dead.wait()
 
     with pytest.raises(LeagueError, match=rf"process of the league has died \(player, {dead.pid}"):
-        asyncio.run(watch(2.0, running(Phase.RUNNING, {"player": [os.getpid(), dead.pid]})))
+        asyncio.run(watch(2.0, *running(Phase.RUNNING, {"player": [os.getpid(), dead.pid]})))
 
 
 @pytest.mark.slow

@@ -3,8 +3,6 @@
 Counting starts when all have registered and nobody has been told anything: then the league is
 started, as its organiser would.
 
-A referee times its matches from the first invitation to the answered report.
-
 A profile counts which function runs each time a process has used a little CPU. Python handles the
 signal between two steps of a function, so C code counts for the function that called it, and the
 event loop and the kernel for the loop's own `run`. Other threads, such as the one that writes the
@@ -19,7 +17,7 @@ import signal
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -61,7 +59,8 @@ SAMPLE_SECONDS = 0.001  # of CPU between two samples; most systems sample less o
 TIMES_SUFFIX = ".times"
 HITS_SUFFIX = ".hits"
 Hits = Mapping[str, int]  # how often each function was the one that ran
-Watch = Callable[["RunningLeague"], Any]  # watches a league from its manager's process
+# Watches a league from its manager's process; also told the ids of all processes, by role.
+Watch = Callable[[Manager, Mapping[str, Sequence[int]]], Coroutine[Any, Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -121,14 +120,6 @@ class Measurement:
         for tally in self.tallies:
             peaks[tally.role] = max(peaks.get(tally.role, 0), tally.peak_bytes)
         return peaks
-
-
-@dataclass(frozen=True)
-class RunningLeague:
-    """A league while it runs, as its manager's process sees it."""
-
-    manager: Manager
-    pids: Mapping[str, Sequence[int]]  # by role
 
 
 def measure_league(plan: Plan, look: Callable[[Path], Any] = lambda folder: None) -> Measurement:
@@ -201,7 +192,8 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
         await with_manager(manager.url, lambda client: client.command("start", {}, key))
         pids = {"manager": [os.getpid()], "referee": [referees.pid or 0]}
         pids["player"] = [workers.pid or 0 for workers in players]
-        watched = await wait_for_end(plan, manager, RunningLeague(role, pids))
+        watch = plan.watch(role, pids) if plan.watch else asyncio.sleep(0)
+        watched = await wait_for_end(manager, watch)
         tallies = [stopwatch.tally([manager])]
         if plan.is_profiled:
             sampler.stop()
@@ -227,9 +219,9 @@ def _workers(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[Re
     return RemoteWorkers(make("referee", 0, plan.referees), opener), players
 
 
-async def wait_for_end(plan: Plan, manager: Running, league: RunningLeague) -> Any:
-    """Wait for the end. `plan.watch` may end the league, or fail and so end the measurement."""
-    watching = asyncio.ensure_future(plan.watch(league) if plan.watch else asyncio.sleep(0))
+async def wait_for_end(manager: Running, watch: Coroutine[Any, Any, Any]) -> Any:
+    """Wait for the end. `watch` may end the league, or fail and so end the measurement."""
+    watching = asyncio.ensure_future(watch)
     waits: set[asyncio.Future[Any]] = {manager.ended, manager.failed, watching}
     while not manager.ended.done():
         _, waits = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -242,7 +234,7 @@ async def wait_for_end(plan: Plan, manager: Running, league: RunningLeague) -> A
 
 
 class MatchTimes:
-    """Wraps a referee's transport and times each match by two of its messages."""
+    """Times the matches of a referee, each from its first invitation to its answered report."""
 
     def __init__(self, referee: Running, now: Callable[[], float]) -> None:
         self.seconds = array("d")
