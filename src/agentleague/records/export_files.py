@@ -28,10 +28,10 @@ File = tuple[str, str]  # a path with slashes, and its text
 
 TABLE_FIELDS = (*Standing.__struct_fields__, "why")
 # fmt: off
+RESULT_FIELDS = ("status", "winner_player_id", "drawn_number")
 MATCH_FIELDS = (
     "match_id", "round_id", "player_A_id", "player_A_name", "player_B_id", "player_B_name",
-    "referee_id", "status", "winner_player_id", "drawn_number", "no_contest", "verified",
-    "disputed", "ruled", "reason",
+    "referee_id", *RESULT_FIELDS, "no_contest", "verified", "disputed", "ruled", "reason",
 )
 # fmt: on
 _ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
@@ -224,9 +224,7 @@ def _match_row(league: League, match: MatchRecord) -> dict[str, Any]:
         "player_B_id": b,
         "player_B_name": players[b].display_name,
         "referee_id": match.referee_id,
-        "status": result.status if result else None,
-        "winner_player_id": result.winner_player_id if result else None,
-        "drawn_number": result.drawn_number if result else None,
+        **{name: getattr(result, name, None) for name in RESULT_FIELDS},
         "no_contest": bool(result and result.no_contest is True),
         # Whether the result follows from the moves; a forfeit is only what a referee says.
         "verified": match.decided and (match.decided.verified and not match.decided.forfeits),
