@@ -2,15 +2,19 @@
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from agentleague.cli.options import Completed
-from agentleague.roles.settings import ManagerSettings
+from agentleague.cli.output import verbose_option
+from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.network import manager_url
 from agentleague.runtime.settings import Given, Setting, describe, read_settings
 
+Agent = TypeVar("Agent", RefereeSettings, PlayerSettings)
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 LIMITED = (  # Each may not be more than the other.
     *(("players", "players_max"), ("referees", "referees_max")),
@@ -71,6 +75,23 @@ def settings_options(cls: type, *names: str) -> Callable[[Decorated], Decorated]
     return add
 
 
+def agent_options(cls: type) -> Callable[[Decorated], Decorated]:
+    """Give the command of a referee or player --config, -v, and an option for each setting."""
+    config = click.option(
+        "--config",
+        metavar="FILE.toml",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="A file of settings; `league init` writes one.",
+    )
+    return lambda command: config(verbose_option(settings_options(cls)(command)))
+
+
+def agent_settings(cls: type[Agent], config: Path | None, options: Mapping[str, Any]) -> Agent:
+    """The settings of a referee or player, with the whole URL of its manager."""
+    asked = given_settings(cls, config, options).make(cls)
+    return replace(asked, manager_url=manager_url(asked.manager_url))
+
+
 def given_settings(cls: type, file: Path | None, options: Mapping[str, Any]) -> Given:
     """Read the settings of a role from a file, the environment and options."""
     return read_settings(cls, file=file, environment=os.environ, options=options)
@@ -93,11 +114,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return ",".join(value) if isinstance(value, tuple) else str(value or "")
-
-
-config_option = click.option(
-    "--config",
-    metavar="FILE.toml",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A file of settings; `league init` writes one.",
-)

@@ -7,18 +7,13 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import DEBUG, is_given, say, verbose_option
+from agentleague.cli.output import DEBUG, is_given, say
 from agentleague.cli.player_files import load_player
 from agentleague.cli.serving import serve_agent
-from agentleague.cli.settings_options import (
-    SettingsCommand,
-    config_option,
-    given_settings,
-    settings_options,
-)
+from agentleague.cli.settings_options import SettingsCommand, agent_options, agent_settings
 from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime import plugins
-from agentleague.runtime.network import manager_url, place_of_agent
+from agentleague.runtime.network import place_of_agent
 from agentleague.runtime.processes import open_player
 
 
@@ -36,9 +31,7 @@ from agentleague.runtime.processes import open_player
     multiple=True,
     help="A game that it plays besides the installed ones; may be given several times.",
 )
-@config_option
-@verbose_option
-@settings_options(PlayerSettings)
+@agent_options(PlayerSettings)
 def command(
     file: Path | None,
     strategy: str | None,
@@ -60,7 +53,7 @@ def command(
         raise click.UsageError(f"give either {file} or --strategy {strategy}, not both")
     if file and not file.exists() and str(file) in plugins.strategy_names():
         raise click.UsageError(f"there is no file {file}; did you mean --strategy {file}?")
-    asked = given_settings(PlayerSettings, config, options).make(PlayerSettings)
+    asked = agent_settings(PlayerSettings, config, options)
     player = load_player(file, plugins.game_names) if file else None
     if player:
         player.author_errors.in_full = bool(verbose) or is_given(DEBUG)
@@ -72,7 +65,6 @@ def command(
     )
     settings = replace(
         asked,
-        manager_url=manager_url(asked.manager_url),
         display_name=asked.display_name or own_name,
         game_types=sorted({*own_games, *more_games}),
     )

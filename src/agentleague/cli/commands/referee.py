@@ -7,14 +7,9 @@ from typing import Any
 
 import click
 
-from agentleague.cli.output import say, verbose_option
+from agentleague.cli.output import say
 from agentleague.cli.serving import serve_agent
-from agentleague.cli.settings_options import (
-    SettingsCommand,
-    config_option,
-    given_settings,
-    settings_options,
-)
+from agentleague.cli.settings_options import SettingsCommand, agent_options, agent_settings
 from agentleague.games.game import Game
 from agentleague.roles.settings import RefereeSettings
 from agentleague.runtime import plugins
@@ -38,9 +33,7 @@ from agentleague.runtime.processes import open_referee
     help="Where a player is, if a manager that is not agentleague's does not say so; may be given "
     "several times.",
 )
-@config_option
-@verbose_option
-@settings_options(RefereeSettings)
+@agent_options(RefereeSettings)
 def command(
     files: tuple[str, ...],
     players: tuple[str, ...],
@@ -56,7 +49,7 @@ def command(
     league referee --manager http://127.0.0.1:8000/mcp
     league referee --manager 8000 --game ./my_game.py
     """
-    asked = given_settings(RefereeSettings, config, options).make(RefereeSettings)
+    asked = agent_settings(RefereeSettings, config, options)
     games = {game.name: game for game in map(plugins.find_game, map(plugins.as_typed, files))}
 
     def load_game(game_type: str) -> Game:
@@ -64,7 +57,6 @@ def command(
 
     settings = replace(
         asked,
-        manager_url=manager_url(asked.manager_url),
         game_types=sorted({*plugins.game_names(), *games}),
         player_endpoints=dict(map(_player, players)),
     )
