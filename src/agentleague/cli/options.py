@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from glob import escape, glob
 from importlib import import_module
 from inspect import cleandoc
@@ -63,27 +64,19 @@ class Completed(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes n
         return items
 
 
-def _names(module: str, name: str) -> Callable[[], Iterable[str]]:
-    """The words that a module knows: it is imported when Tab is pressed."""
-
-    def words() -> Iterable[str]:
-        known = getattr(import_module(f"agentleague.{module}"), name)
-        return list(known() if callable(known) else known)
-
-    return words
-
-
-_games = _names("runtime.plugins", "game_names")
-_strategies = _names("runtime.plugins", "strategy_names")
-_PLAYER = Completed(_strategies, files=True)
+# A module is imported when Tab is pressed.
+_plugins = partial(import_module, "agentleague.runtime.plugins")
+_messages = partial(import_module, "agentleague.protocol.messages")
+_GAME = Completed(lambda: _plugins().game_names(), files=True)
+_PLAYER = Completed(lambda: _plugins().strategy_names(), files=True)
 COMPLETIONS = {  # by the name of the parameter
     "a": _PLAYER,
     "b": _PLAYER,
     "brought": _PLAYER,
-    "game": Completed(_games, files=True),
-    "game_type": Completed(_games, files=True),
-    "message_type": Completed(_names("protocol.messages", "MESSAGES")),
-    "strategy": Completed(_strategies),
+    "game": _GAME,
+    "game_type": _GAME,
+    "message_type": Completed(lambda: _messages().MESSAGES),
+    "strategy": Completed(lambda: _plugins().strategy_names()),
 }
 
 

@@ -115,8 +115,7 @@ def command(
         home = Home(Path(folder), seed, survives=directory is not None)
         with output.Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
-            played = run(play(settings, home, watch, game=typed, local_players=named))
-        league = played.league
+            league = run(play(settings, home, watch, game=typed, local_players=named)).league
         lost, failed = _without_game(league, folder)
         summary = _summary(league, lost)
         if as_json:
@@ -165,10 +164,8 @@ def try_once(url: str, game: str, rules: Rules) -> tuple[str, str]:
     named = local_players((url, "random"), game, None)
     with TemporaryDirectory(prefix="league-") as folder:
         home = Home(Path(folder), survives=False)
-        played = run(
-            play(settings, home, _no_progress, game=game, local_players=named, is_trial=True)
-        )
-        league = played.league
+        trial = play(settings, home, _no_progress, game=game, local_players=named, is_trial=True)
+        league = run(trial).league
         words = understood(league, _without_game(league, folder)[1], "P01")
     return words, league.roster.dialects.get("P01", "")
 
