@@ -81,7 +81,10 @@ def attempt(scenario: Scenario) -> tuple[SimulatedLeague, str]:
     """The league after it ran, and what did not hold."""
     league = prepare(scenario)
     try:
-        run(scenario, league)
+        if scenario.dead:
+            league.run_until(lambda: league.has_begun)
+            league.crash(scenario.dead)
+        league.run(scenario.trouble_seconds + patience(scenario))  # No longer than the rules allow.
         check(league, scenario.history)
     except Violation as violation:
         return league, str(violation)
@@ -94,14 +97,9 @@ def attempt(scenario: Scenario) -> tuple[SimulatedLeague, str]:
 
 def prepare(scenario: Scenario) -> SimulatedLeague:
     """The league before anything has happened, with its faults planned."""
-    league = SimulatedLeague(
-        scenario.players,
-        scenario.referees,
-        scenario.seed,
-        scenario.settings,
-        scenario.agents,
-        disk=partial(SqliteDisk, seed=scenario.seed) if scenario.sqlite else Disk,
-    )
+    given = (scenario.players, scenario.referees, scenario.seed, scenario.settings, scenario.agents)
+    disk = partial(SqliteDisk, seed=scenario.seed) if scenario.sqlite else Disk
+    league = SimulatedLeague(*given, disk=disk)
     league.links.conditions = scenario.conditions
     faults = Faults(league, scenario.seed)
     faults.plan(scenario.faults)
@@ -112,14 +110,6 @@ def prepare(scenario: Scenario) -> SimulatedLeague:
     if scenario.final_crash_seconds is not None:
         faults.end_with_a_crash(scenario.final_crash_seconds)
     return league
-
-
-def run(scenario: Scenario, league: SimulatedLeague) -> None:
-    """Run it until it is over, or longer after the trouble than the rules allow."""
-    if scenario.dead:
-        league.run_until(lambda: league.has_begun)
-        league.crash(scenario.dead)
-    league.run(scenario.trouble_seconds + patience(scenario))
 
 
 def patience(scenario: Scenario) -> float:

@@ -277,11 +277,10 @@ def _facts(result: GameResult) -> tuple[Any, ...]:
 
 
 class LockChecks:
-    """Compares locks and reports with the journal; `wrong` gets what does not fit.
+    """Compares locks and reports with the journal: honest referees are believed, false ones not."""
 
-    An honest referee is believed: what it locked first is what the journal holds, and only what the
-    rules refuse is refused. A false one is not, and its contradiction is on disk before it knows.
-    """
+    # What an honest one locked first is what the journal holds, and only what the rules refuse is
+    # refused. The contradiction of a false one is on disk before it knows.
 
     def __init__(self, league: League, wrong: Callable[[str], None]) -> None:
         self.dishonest: set[str] = set()  # names of false and foreign referees

@@ -17,14 +17,14 @@ from tempfile import TemporaryDirectory
 from agentleague.errors import StorageError
 from agentleague.roles.ports import Clock, Head, Journal, Row
 from agentleague.simulation.disk import Disk, Write, Written
-from agentleague.storage.directory import FILE_NAME, open_journal, open_reader
+from agentleague.storage.directory import open_journal, open_reader
+from agentleague.storage.wal import WAL_NAME
 
 try:
     import resource
 except ImportError:  # It is Windows: there a write fails only in memory.
     resource = None  # type: ignore[assignment]
 
-WAL_NAME = f"{FILE_NAME}-wal"
 LEFT_BEHIND = shutil.ignore_patterns("*-shm", "*.lock")  # what is gone with the process
 MEMORY = "/dev/shm"  # where files need no real disk; nothing here depends on that
 WAIT_SECONDS = 20.0  # for the journal's thread, in real time

@@ -80,11 +80,7 @@ def extend(head: Head | Row, league_id: str, at: str, entries: Iterable[Entry]) 
 
 
 def verified(head: Head | Row, rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows that follow the head or another row, each one checked before it is handed on.
-
-    Raises:
-        Damaged: a row is missing or not what was written; names the first such row.
-    """
+    """The rows that follow the head or another row; Damaged names the first that is not intact."""
     previous = head.hash
     for seq, row in enumerate(rows, head.seq + 1):
         if not is_intact(row, seq, previous):
