@@ -1,0 +1,202 @@
+"""The agent's end of a seat: it fetches its calls from the manager and brings the answers along."""
+
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentleague.errors import LeagueError
+from agentleague.protocol.seats import (
+    ANSWER_BYTES,
+    CALLS_MAX,
+    POLL_BYTES,
+    WAIT_SECONDS,
+    Opened,
+    Opening,
+    Polled,
+    SeatAnswer,
+    SeatCall,
+    read,
+)
+from agentleague.roles.ports import Cancel, Clock
+from agentleague.transport.http_connection import HttpAnswer
+
+log = logging.getLogger(__name__)
+# "open" or "poll", the body, until when; is told what came of it, later.
+Post = Callable[[str, bytes, float, Callable[[HttpAnswer], None]], Cancel]
+Deliver = Callable[[bytes, str, Callable[[int, bytes], None]], None]  # body, proof, answer
+_MARGIN_SECONDS = 5.0  # that the answer to a request may take longer than it may be held
+_LINGER_SECONDS = 0.02  # in which most agents answer: their answers go with the next poll
+_RETRY_SECONDS, _RETRY_SECONDS_MAX = 0.25, 2.0
+_POLLS_MAX = 2  # at a time: the one that waits, and one that brings answers meanwhile
+_PACKED_BYTES = POLL_BYTES - 4_096
+T = TypeVar("T", Opened, Polled)
+_encode = msgspec.json.Encoder().encode
+
+
+class _Flight(Struct, eq=False):
+    """A request that is not answered yet, and the answers that it carries."""
+
+    epoch: int
+    answers: dict[str, Raw]
+    cancel: Cancel
+
+
+class SeatClient:
+    """Hands each call to `deliver` once, and keeps its answer until the manager has received it.
+
+    `name` differs from that of every other client. `ended` is told when another program has taken
+    the seat, `refused` whenever the manager says no, with its status and words.
+    """
+
+    def __init__(self, clock: Clock, post: Post, deliver: Deliver, name: str) -> None:
+        self._clock, self._post, self._deliver, self._name = clock, post, deliver, name
+        self.ended: Callable[[], None] = lambda: None
+        self.refused: Callable[[int, bytes], None] = lambda status, body: None
+        self._epoch = self._ack = 0
+        self._flights: list[_Flight] = []
+        self._open_calls: set[str] = set()  # that were delivered and not answered
+        self._fresh: set[str] = set()  # those of them that may be answered at once
+        self._unsent: dict[str, Raw] = {}  # answers by the id of their call
+        self._failures = 0
+        self._is_over = self._is_delivering = self._is_resting = False
+        self._stop_timer: Cancel = lambda: None
+
+    def start(self) -> None:
+        """Open the seat, and fetch calls until `stop`."""
+        self._epoch = self._ack = 0
+        self._send("open", Opening(self._name), {}, self._opened)
+
+    def stop(self) -> None:
+        """Leave the seat; what is answered later is lost."""
+        self._is_over = True
+        self._stop_timer()
+        for flight in self._flights:
+            flight.cancel()
+        self._flights.clear()
+
+    def _send(
+        self, what: str, said: Any, answers: dict[str, Raw], done: Callable[..., None]
+    ) -> None:
+        self._stop_timer()
+        self._is_resting = False
+        flight = _Flight(self._epoch, answers, lambda: None)
+        self._flights.append(flight)
+        held = WAIT_SECONDS if what == "poll" else 0.0
+        until = self._clock.now() + held + _MARGIN_SECONDS
+        flight.cancel = self._post(what, _encode(said), until, partial(done, flight))
+
+    def _poll(self) -> None:
+        self._fresh.clear()
+        answers, size = dict[str, Raw](), 0
+        for call_id, answer in self._unsent.items():
+            size += len(bytes(answer))
+            if answers and (size > _PACKED_BYTES or len(answers) == CALLS_MAX):
+                break
+            answers[call_id] = answer
+        for call_id in answers:
+            del self._unsent[call_id]
+        wait = 0.0 if self._unsent else WAIT_SECONDS
+        said = {
+            "epoch": self._epoch,
+            "ack": self._ack,
+            "wait": wait,
+            "answers": [*answers.values()],
+        }
+        self._send("poll", said, answers, self._polled)
+
+    def _opened(self, flight: _Flight, got: HttpAnswer) -> None:
+        opened = self._read(flight, got, Opened)
+        if opened:
+            self._epoch = opened.epoch
+            self._poll()
+
+    def _polled(self, flight: _Flight, got: HttpAnswer) -> None:
+        polled = self._read(flight, got, Polled)
+        if polled is None:
+            return
+        for receipt in polled.receipts:
+            self._unsent.pop(receipt.id, None)
+        if flight.epoch != self._epoch:
+            self._go_on()
+        elif polled.state == "taken":
+            self.stop()
+            self.ended()
+        elif polled.state == "reopen":
+            self.start()
+        elif polled.state == "superseded" and not self._flights:
+            self._rest()  # By a request of ours that came late: we need not be quick.
+        else:
+            self._deliver_all(polled.calls)
+            self._go_on()
+
+    def _read(self, flight: _Flight, got: HttpAnswer, kind: type[T]) -> T | None:
+        if self._is_over:
+            return None
+        self._flights.remove(flight)
+        self._unsent = {**flight.answers, **self._unsent}
+        said = None
+        if got.status == 200:
+            with suppress(LeagueError):  # Something in between said it.
+                said = read(got.body, kind)
+        elif 400 <= got.status < 500:
+            self.refused(got.status, got.body)
+        if said:
+            self._failures = 0
+        elif flight.epoch == self._epoch:
+            self._rest(got.retry_after or 0.0)
+        return said
+
+    def _rest(self, seconds: float = 0.0) -> None:
+        """Say nothing for a while: the manager is away, or will not have us."""
+        self._stop_timer()
+        self._is_resting = True
+        seconds = max(seconds, min(_RETRY_SECONDS * 2**self._failures, _RETRY_SECONDS_MAX))
+        self._failures = min(self._failures + 1, 8)
+        self._stop_timer = self._clock.call_at(self._clock.now() + seconds, self._try_again)
+
+    def _try_again(self) -> None:
+        self._poll() if self._epoch else self.start()
+
+    def _go_on(self) -> None:
+        if self._is_over or self._is_delivering or self._is_resting or not self._epoch:
+            return
+        if self._flights:
+            if self._unsent and len(self._flights) < _POLLS_MAX:
+                self._poll()
+        elif self._fresh:
+            self._stop_timer()
+            then = self._clock.now() + _LINGER_SECONDS
+            self._stop_timer = self._clock.call_at(then, self._poll)
+        else:
+            self._poll()
+
+    def _deliver_all(self, calls: Iterable[SeatCall]) -> None:
+        self._is_delivering = True
+        for call in calls:
+            if call.seq > self._ack and not self._is_over:
+                self._ack = call.seq
+                self._open_calls.add(call.id)
+                self._fresh.add(call.id)
+                answer = partial(self._answer, call.id)
+                try:
+                    self._deliver(call.body.encode(), call.proof, answer)
+                except Exception:
+                    log.exception("A call at a seat failed.")
+                    answer(500, b"")
+        self._is_delivering = False
+
+    def _answer(self, call_id: str, status: int, body: bytes) -> None:
+        if call_id not in self._open_calls:
+            return  # It was answered before.
+        self._open_calls.discard(call_id)
+        self._fresh.discard(call_id)
+        if len(body) > ANSWER_BYTES:
+            status, body = 500, b""
+        answer = SeatAnswer(call_id, status, body.decode(errors="replace"))
+        self._unsent[call_id] = Raw(_encode(answer))
+        self._go_on()
