@@ -323,6 +323,47 @@ def test_an_answer_is_brought_until_its_receipt_is_there():
     assert brought == [[], [], ["c1"], ["c1"], []]
 
 
+def test_a_call_that_comes_again_is_not_delivered_again():
+    asked = []
+    scripted = Scripted(lambda body, proof, respond: asked.append(respond))
+    scripted.open()
+    scripted.hand_out(1, 2)
+    scripted.wait()
+    scripted.hand_out(1, 2, 3)
+    scripted.wait()
+
+    assert len(asked) == 3
+    assert [body["ack"] for _, body in scripted.said[1:]] == [0, 2, 3]
+
+
+def test_a_call_whose_agent_crashed_after_it_had_said_that_it_has_it_comes_to_the_next():
+    world = World()
+    world.think = lambda: 1.0
+    body = world.call("P01", seconds=10.0)
+    world.pass_time(0.5)
+    crashed = world.agents["P01"]
+    world.restart_agent("P01")
+    world.pass_time(2.0)
+
+    assert crashed.asked == world.agents["P01"].asked == [body]
+    assert world.statuses(body) == [200]
+
+
+def test_an_answer_of_a_manager_before_its_restart_decides_nothing_in_the_new_epoch():
+    scripted = Scripted(lambda body, proof, respond: replies.append(respond))
+    replies = []
+    scripted.open()
+    scripted.hand_out(1)
+    scripted.wait()
+    replies[0](200, b"yes")
+    scripted.say(200, b'{"epoch":7,"state":"reopen"}')
+    scripted.say(200, b'{"epoch":8}')
+    polls = len(scripted.sent)
+    scripted.say(200, b'{"epoch":7,"state":"taken","receipts":[]}', which=2)
+
+    assert (len(scripted.sent), scripted.said[-1][1]["epoch"]) == (polls, 8)
+
+
 def test_a_second_answer_is_brought_while_the_first_poll_is_held_and_a_third_waits_its_turn():
     replies = []
     scripted = Scripted(lambda body, proof, respond: replies.append(respond))
@@ -395,6 +436,8 @@ class SeatStates(RuleBasedStateMachine):
     @initialize(seed=st.integers(0, 2**32))
     def begin(self, seed):
         self.world = World(seed)
+        self.world.lose, self.world.repeat, self.world.delay = 0.1, 0.3, 0.5
+        self.world.think = lambda: self.world.rng.random() * 2.0
         self.cancelled = set()
         self.past = []  # agents that were stopped
 
@@ -410,9 +453,14 @@ class SeatStates(RuleBasedStateMachine):
     def agents_think(self, most):
         self.world.think = lambda: self.world.rng.random() * most
 
-    @rule(seat=st.sampled_from(SEATS), seconds=st.sampled_from([0.5, 5.0, 30.0, 300.0]))
-    def somebody_calls(self, seat, seconds):
-        self.world.call(seat, seconds)
+    @rule(
+        seat=st.sampled_from(SEATS),
+        seconds=st.sampled_from([0.5, 5.0, 30.0, 300.0]),
+        number=st.integers(1, 5),
+    )
+    def somebody_calls(self, seat, seconds, number):
+        for _ in range(number):
+            self.world.call(seat, seconds)
         assert len(self.world.seats._seats[seat].waiting) <= 16
 
     @rule(number=st.integers(0, 5))
@@ -422,7 +470,7 @@ class SeatStates(RuleBasedStateMachine):
             self.world.calls[body[0]][-1]()
             self.cancelled.add(body[0])
 
-    @rule(seconds=st.sampled_from([0.0, 0.01, 1.0, 10.0, 60.0]))
+    @rule(seconds=st.sampled_from([0.0, 0.01, 0.2, 1.0, 3.0, 60.0]))
     def time_passes(self, seconds):
         self.world.pass_time(seconds)
 
@@ -480,5 +528,5 @@ class SeatStates(RuleBasedStateMachine):
 
 def test_nothing_is_lost_and_nothing_is_doubled_whatever_happens():
     run_state_machine_as_test(
-        SeatStates, settings=settings(max_examples=examples(300), stateful_step_count=40)
+        SeatStates, settings=settings(max_examples=examples(200), stateful_step_count=50)
     )

@@ -10,18 +10,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentleague.errors import LeagueError
-from agentleague.protocol.seats import (
-    ANSWER_BYTES,
-    CALLS_MAX,
-    POLL_BYTES,
-    WAIT_SECONDS,
-    Opened,
-    Opening,
-    Polled,
-    SeatAnswer,
-    SeatCall,
-    read,
-)
+from agentleague.protocol import seats as wire
+from agentleague.protocol.seats import Opened, Opening, Polled, SeatAnswer, SeatCall
 from agentleague.roles.ports import Cancel, Clock
 from agentleague.transport.http_connection import HttpAnswer
 
@@ -33,7 +23,7 @@ _MARGIN_SECONDS = 5.0  # that the answer to a request may take longer than it ma
 _LINGER_SECONDS = 0.02  # in which most agents answer: their answers go with the next poll
 _RETRY_SECONDS, _RETRY_SECONDS_MAX = 0.25, 2.0
 _POLLS_MAX = 2  # at a time: the one that waits, and one that brings answers meanwhile
-_PACKED_BYTES = POLL_BYTES - 4_096
+_PACKED_BYTES = wire.POLL_BYTES - 4_096
 T = TypeVar("T", Opened, Polled)
 _encode = msgspec.json.Encoder().encode
 
@@ -43,7 +33,7 @@ class _Flight(Struct, eq=False):
 
     epoch: int
     answers: dict[str, Raw]
-    cancel: Cancel
+    cancel: Cancel = lambda: None
 
 
 class SeatClient:
@@ -84,9 +74,9 @@ class SeatClient:
     ) -> None:
         self._stop_timer()
         self._is_resting = False
-        flight = _Flight(self._epoch, answers, lambda: None)
+        flight = _Flight(self._epoch, answers)
         self._flights.append(flight)
-        held = WAIT_SECONDS if what == "poll" else 0.0
+        held = wire.WAIT_SECONDS if what == "poll" else 0.0
         until = self._clock.now() + held + _MARGIN_SECONDS
         flight.cancel = self._post(what, _encode(said), until, partial(done, flight))
 
@@ -95,12 +85,12 @@ class SeatClient:
         answers, size = dict[str, Raw](), 0
         for call_id, answer in self._unsent.items():
             size += len(bytes(answer))
-            if answers and (size > _PACKED_BYTES or len(answers) == CALLS_MAX):
+            if answers and (size > _PACKED_BYTES or len(answers) == wire.CALLS_MAX):
                 break
             answers[call_id] = answer
         for call_id in answers:
             del self._unsent[call_id]
-        wait = 0.0 if self._unsent else WAIT_SECONDS
+        wait = 0.0 if self._unsent else wire.WAIT_SECONDS
         said = {
             "epoch": self._epoch,
             "ack": self._ack,
@@ -142,7 +132,7 @@ class SeatClient:
         said = None
         if got.status == 200:
             with suppress(LeagueError):  # Something in between said it.
-                said = read(got.body, kind)
+                said = wire.read(got.body, kind)
         elif 400 <= got.status < 500:
             self.refused(got.status, got.body)
         if said:
@@ -195,7 +185,7 @@ class SeatClient:
             return  # It was answered before.
         self._open_calls.discard(call_id)
         self._fresh.discard(call_id)
-        if len(body) > ANSWER_BYTES:
+        if len(body) > wire.ANSWER_BYTES:
             status, body = 500, b""
         answer = SeatAnswer(call_id, status, body.decode(errors="replace"))
         self._unsent[call_id] = Raw(_encode(answer))

@@ -12,18 +12,8 @@ from typing import TypeVar
 from msgspec import Struct
 
 from agentleague.errors import WrongType
-from agentleague.protocol.seats import (
-    ANSWER_BYTES,
-    CALLS_MAX,
-    WAIT_SECONDS,
-    Poll,
-    Polled,
-    Receipt,
-    SeatAnswer,
-    SeatCall,
-    State,
-    Taken,
-)
+from agentleague.protocol import seats as wire
+from agentleague.protocol.seats import Poll, Polled, Receipt, SeatAnswer, SeatCall, State, Taken
 from agentleague.roles.ports import Cancel, Clock
 
 Done = Callable[[int, bytes], None]  # HTTP status and body; ours have no body
@@ -51,8 +41,7 @@ class _Held(Struct, eq=False):
 
     respond: Respond
     receipts: tuple[Receipt, ...]
-    stop_timer: Cancel
-    is_woken: bool = False
+    stop_timer: Cancel = lambda: None
 
 
 class _Seat(Struct, eq=False):
@@ -83,7 +72,7 @@ class Seats:
             text = body.decode()
         except UnicodeDecodeError:
             return self._clock.call_at(now, partial(done, BAD, b""))
-        if len(place.waiting) >= CALLS_MAX:
+        if len(place.waiting) >= wire.CALLS_MAX:
             return self._clock.call_at(now, partial(done, FULL, b""))
         place.last += 1
         # No later process gives the same id: an answer must not meet another call.
@@ -91,8 +80,7 @@ class Seats:
         stop_timer = self._clock.call_at(until, partial(self._late, place, call_id))
         call = _Waiting(call_id, place.last, text, proof, until, done, stop_timer)
         place.waiting[call_id] = call
-        if place.held and not place.held.is_woken:
-            place.held.is_woken = True  # What else is called in this turn goes along.
+        if place.held:  # What else is called in this turn goes along.
             self._clock.call_at(now, partial(self._wake, place, place.held))
         return partial(self._end, place, call_id, "late")
 
@@ -129,14 +117,13 @@ class Seats:
             self._release(place, "superseded")
         receipts = tuple([Receipt(each.id, self._take(place, each)) for each in poll.answers])
         place.acked = max(place.acked, poll.ack)
-        now = self._clock.now()
-        held = _Held(respond, receipts, lambda: None)
-        place.held = held
-        wait = min(poll.wait, WAIT_SECONDS)
+        held = place.held = _Held(respond, receipts)
+        wait = min(poll.wait, wire.WAIT_SECONDS)
         if not wait or any(call.seq > place.acked for call in place.waiting.values()):
             self._release(place, "open")
         else:
-            held.stop_timer = self._clock.call_at(now + wait, partial(self._wake, place, held))
+            wake, until = partial(self._wake, place, held), self._clock.now() + wait
+            held.stop_timer = self._clock.call_at(until, wake)
         return partial(self._drop, place, held)
 
     def end_polls(self) -> None:
@@ -162,7 +149,9 @@ class Seats:
             return "late"
         self._end(place, answer.id, "duplicate")
         body, status = answer.body.encode(), answer.status
-        if len(body) > ANSWER_BYTES:  # Who asked would drop the connection, and blame the manager.
+        if (
+            len(body) > wire.ANSWER_BYTES
+        ):  # Who asked would drop the connection, and blame the manager.
             status, body = AGENT_FAILED, b""
         elif status not in (200, 202) and not 400 <= status < 500:
             status = AGENT_FAILED
