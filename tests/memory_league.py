@@ -26,7 +26,7 @@ from agentleague.runtime.host import Host, HostLimits, JournalArchive, Ledger
 from agentleague.runtime.strategy_runner import outcome_of
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
-from agentleague.transport.memory import MemoryNetwork
+from memory_network import MemoryNetwork
 
 MANAGER = "http://manager/mcp"
 SEED = "memory"

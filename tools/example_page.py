@@ -17,7 +17,7 @@ from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeS
 from agentleague.runtime.host import Host, Ledger
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
-from agentleague.transport.memory import MemoryNetwork, MemoryTransport
+from memory_network import MemoryNetwork, NetworkTransport
 from page_parts import GENERATED, code, page, table
 
 LEAGUE = "league_2026_even_odd_x7k2m9"
@@ -76,7 +76,7 @@ class Exchange:
         return self.who == "P02" or (is_query and asker == "player:P02")
 
 
-class Recording(MemoryTransport):
+class Recording(NetworkTransport):
     """A transport that keeps what its agent was asked, and answered."""
 
     def __init__(self, network: "Recorder", url: str, receiver: str) -> None:
@@ -104,7 +104,7 @@ class Recorder(MemoryNetwork):
         super().__init__(clock)
         self.kept: list[Exchange] = []
 
-    def join(self, url: str, receiver: str) -> MemoryTransport:
+    def join(self, url: str, receiver: str) -> NetworkTransport:
         """A transport that is listened to."""
         self.agents[url] = Recording(self, url, receiver)
         return self.agents[url]

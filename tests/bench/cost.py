@@ -12,8 +12,8 @@ from agentleague.manager.role import Manager
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime import local_league
 from agentleague.runtime.processes import Home, Place, open_manager
-from agentleague.transport.memory import MemoryTransport
 from memory_league import MemoryLeague
+from memory_network import NetworkTransport
 
 # What only tests and simulations run is not counted.
 OTHERS = ("agentleague.simulation.", "agentleague.transport.memory", "agentleague.storage.memory")
@@ -61,7 +61,7 @@ class Scales:
     def __init__(self, league, monkeypatch):
         self.league, self.calls = league, Calls()
         self.exchanges = self.bytes_sent = self.commits = 0
-        send, append = MemoryTransport._send, league.journal.append
+        send, append = NetworkTransport._send, league.journal.append
 
         def sent(transport, request, url, body, until):
             self.exchanges += 1
@@ -72,7 +72,7 @@ class Scales:
             self.commits += 1
             append(*arguments)
 
-        monkeypatch.setattr(MemoryTransport, "_send", sent)
+        monkeypatch.setattr(NetworkTransport, "_send", sent)
         league.journal.append = appended
 
     def read(self):

@@ -15,8 +15,8 @@ from agentleague.player.memory import PlayerLimits
 from agentleague.runtime.host import Host, HostLimits
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
-from agentleague.transport.memory import MemoryNetwork
 from memory_league import MemoryLeague
+from memory_network import MemoryNetwork
 
 # The test's own world holds every row and message; functions and classes are not data.
 NOT_WEIGHED = (type, FunctionType, ModuleType, VirtualClock, MemoryJournal, MemoryNetwork)

@@ -12,7 +12,7 @@ from agentleague.runtime.state_files import new_league_id, new_secrets
 from agentleague.runtime.strategy_runner import outcome_of
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
-from agentleague.transport.memory import MemoryNetwork
+from memory_network import MemoryNetwork
 
 MANAGER = "http://manager/mcp"
 

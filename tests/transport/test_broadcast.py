@@ -9,7 +9,7 @@ from agentleague.protocol.messages import (
 )
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import VirtualClock
-from agentleague.transport.memory import MemoryNetwork
+from memory_network import MemoryNetwork
 
 TABLE, OVER = LeagueStandingsUpdate(round_id=1), RoundCompleted(round_id=1)
 

@@ -10,7 +10,7 @@ from agentleague.protocol.messages import (
 from agentleague.protocol.tokens import is_proved
 from agentleague.roles.effects import Address
 from agentleague.simulation.clock import VirtualClock
-from agentleague.transport.memory import MemoryNetwork
+from memory_network import MemoryNetwork
 
 MANAGER = Address("manager", "http://manager/mcp")
 QUERY = LeagueQuery("GET_STATUS", auth_token="tok_P01_x")

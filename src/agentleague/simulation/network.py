@@ -20,7 +20,7 @@ from agentleague.protocol.tokens import proof_line
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, OnAnswer
 from agentleague.simulation.clock import Lifetime, VirtualClock
-from agentleague.transport.memory import MemoryNetwork, MemoryTransport
+from agentleague.transport.memory import MemoryTransport
 
 if TYPE_CHECKING:
     from agentleague.simulation.observer import Observer
@@ -104,16 +104,14 @@ class Links:
 AnswerFilter = Callable[[Message, bytes], bytes | None]  # changes an answer; None: drops it
 
 
-class SimulatedNetwork(MemoryNetwork):
+class SimulatedNetwork:
     """Joins agents; `links` delays and loses messages, `watcher` is told of each."""
 
     # Every message of every simulated league passes here: it is written to be quick.
 
-    clock: VirtualClock
-
     def __init__(self, clock: VirtualClock, links: Links, watcher: "Observer") -> None:
-        super().__init__(clock)
-        self.links, self.watcher = links, watcher
+        self.clock, self.links, self.watcher = clock, links, watcher
+        self.calls = 0
         self.delay = links.delay
         self.on_sent: Callable[[], None] = lambda: None  # somebody has sent a request or an answer
         self.alive: dict[str, SimulatedTransport] = {}
@@ -149,7 +147,7 @@ class SimulatedTransport(MemoryTransport):
     def __init__(
         self, network: SimulatedNetwork, url: str, receiver: str, lifetime: Lifetime
     ) -> None:
-        super().__init__(network, url, receiver)
+        super().__init__(network.clock, receiver)
         self.url, self.lifetime = url, lifetime
         self.source = host_of(url)
         self._simulated = network
