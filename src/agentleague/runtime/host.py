@@ -24,7 +24,6 @@ from agentleague.roles.stimuli import Answered, Asked, Key, Stimulus, Told
 
 log = logging.getLogger(__name__)
 Done = Callable[[Any], None]
-_SIZE = 32  # bytes of a hash
 
 
 @dataclass(frozen=True)
@@ -38,35 +37,8 @@ class HostLimits:
     telling_seconds: float = 1.0  # between two looks at who has heard a broadcast so far
 
 
-class RowHashes:
-    """The hashes that receipts name; `look_up` reads that of an old row from the journal."""
-
-    def __init__(self, look_up: Callable[[int], bytes], limit: int) -> None:
-        self._look_up, self._limit = look_up, limit
-        self._first = 1  # the oldest row at hand
-        self._hashes = bytearray()  # of row n at (n - first) * 32
-
-    def add(self, rows: Iterable[ports.Row]) -> None:
-        """The hashes of the next rows; now and then those of older ones are forgotten."""
-        self._hashes += b"".join([row.hash for row in rows])
-        if len(self._hashes) > self._limit * _SIZE:
-            older = len(self._hashes) // _SIZE - self._limit // 2
-            del self._hashes[: older * _SIZE]
-            self._first += older
-
-    def of(self, seq: int) -> bytes:
-        """The hash of a row."""
-        if seq < self._first:
-            return self._look_up(seq)
-        start = (seq - self._first) * _SIZE
-        return bytes(self._hashes[start : start + _SIZE])
-
-
 class JournalArchive:
-    """The rows of old matches, which a manager reads again when somebody asks.
-
-    It reads in the event loop. That is bounded: only the rows of one round, found by their numbers.
-    """
+    """The rows of old matches, which a manager reads again, in the loop: those of one round."""
 
     def __init__(
         self, journal: ports.Journal, league_id: str, at_hand: int = MATCHES_AT_HAND
@@ -120,7 +92,7 @@ class Host:
         self._ledger, self._limits = ledger, limits
         self._has_failed = False  # If so, the role may be ahead of its journal, and decides nothing
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
-        self._hashes = RowHashes(self._hash_on_disk, limits.hashes)
+        self._hashes: dict[int, bytes] = {}  # of the newest rows, which receipts name
         self._receipts: dict[int, Receipt] = {}  # given lately, by their rows
         # Effects, behind which event they wait, and since when.
         self._waiting: deque[tuple[int, float, Sequence[Effect]]] = deque()
@@ -135,7 +107,7 @@ class Host:
         while some := list(islice(left, self._limits.replayed)):
             for event in [read(row.kind, row.version, row.body) for row in some]:
                 self.role.apply(event)
-            self._hashes.add(some)
+            self._keep_hashes(some)
             self._decided = self._committed = some[-1].seq
 
     @property
@@ -183,7 +155,7 @@ class Host:
         if isinstance(rows, StorageError):
             self._stop(rows)
             return
-        self._hashes.add(rows)
+        self._keep_hashes(rows)
         self._committed = rows[-1].seq
         now = self._clock.now()
         while self._waiting and self._waiting[0][0] <= self._committed:
@@ -313,7 +285,8 @@ class Host:
         receipt = self._receipts.get(seq)
         if receipt is None:  # A lock and a report, and at the end of a round all, get the same one.
             try:
-                receipt = self._ledger.receipt(seq, self._hashes.of(seq).hex())
+                row_hash = self._hashes.get(seq) or self._hash_on_disk(seq)
+                receipt = self._ledger.receipt(seq, row_hash.hex())
             except StorageError as error:
                 self._stop(error)
                 return message
@@ -331,6 +304,13 @@ class Host:
             if seq is not None and id(message) not in given:
                 given[id(message)] = self._with_receipt(message, seq)
         return [(to, [given.get(id(each), each) for each, _ in letter]) for to, letter in letters]
+
+    def _keep_hashes(self, rows: Iterable[ports.Row]) -> None:
+        hashes, most = self._hashes, self._limits.hashes
+        hashes.update([(row.seq, row.hash) for row in rows])
+        if len(hashes) > most:  # The older half of them is on disk.
+            for seq in list(islice(hashes, len(hashes) - most // 2)):
+                del hashes[seq]
 
     def _hash_on_disk(self, seq: int) -> bytes:
         assert self._ledger, "only who writes a journal names its rows"
