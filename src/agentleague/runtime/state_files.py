@@ -1,14 +1,9 @@
 """Files that an agent keeps between two runs: its token, its matches, a manager's secrets.
 
-`StateFile` holds the token of one agent. It is named by the agent's command line and locked while
-the agent runs: a second process with the same command takes the next file and is another agent.
-
-`HistoryFile` holds the matches that a player of this name has played at any manager, so that a
-strategy can learn across leagues. A writer replaces the file whole with its own matches put in: two
-agents of one name write in turn, and each writes again what the other has overwritten.
-
-`DIR/secret.key`, `DIR/admin.token` and `DIR/manager.settings`, which holds the codes, are for the
-manager and the organiser alone (0600).
+The file of an agent's token is named by its command line and locked while it runs: a second process
+with the same command takes the next file and is another agent. The matches of all players of one
+name are in one file, which each replaces whole with its own put in: two that write in turn write
+again what the other has overwritten. What a manager keeps is for it and the organiser alone (0600).
 """
 
 import os
@@ -60,23 +55,23 @@ class StateFile:
         self.agent = _read(path)
 
     def save(self, state: AgentState) -> None:
-        """Keep this, and nothing else, for the next run; on disk before this returns.
-
-        Of a manager that gives no tokens there is nothing to keep.
-        """
-        if not state.token:
-            return
-        text = msgspec.json.encode(state)
-        draft = self.path.with_suffix(".new")
-        write_private(draft, text)
-        os.replace(draft, self.path)  # All or nothing, whenever the machine stops.
-        sync_directory(self.path.parent)
-        self.agent = state
+        """Keep this, and nothing else, for the next run; on disk before this returns."""
+        if state.token:  # Else the manager gives none.
+            _replace(self.path, msgspec.json.encode(state))
+            self.agent = state
 
     def close(self) -> None:
         """Let the next process with this command have it."""
         set_lock(self._lock, False)
         os.close(self._lock)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """All or nothing, whenever the machine stops; on disk before this returns."""
+    draft = path.with_suffix(".new")
+    write_private(draft, data)
+    os.replace(draft, path)
+    sync_directory(path.parent)
 
 
 def open_state(directory: Path, whose: Whose, files_max: int = FILES_MAX) -> StateFile:
@@ -100,10 +95,7 @@ def open_state(directory: Path, whose: Whose, files_max: int = FILES_MAX) -> Sta
 def kept(
     whose: Whose, directory: str | Path | None, say: Callable[[str], None]
 ) -> Iterator[StateFile | None]:
-    """The agent's file for as long as it runs, in this directory or in the default one.
-
-    Where the default one cannot be used it is said, and the agent does without.
-    """
+    """The agent's file while it runs; where the default directory cannot be used, it has none."""
     try:
         place = Path(directory) if directory else default_directory(os.environ, Path.home())
         state = open_state(place, whose)
@@ -146,12 +138,8 @@ def _read(path: Path) -> AgentState:
 
 MATCHES_MAX = 1000
 SIZE_BYTES_MAX = 16_000_000  # a file that is longer was not written here
-# fmt: off
-FIELDS = frozenset({
-    "league_id", "game_type", "match_id", "round_id", "player_id", "opponent_id", "opponent_name",
-    "result", "won",
-})
-# fmt: on
+_NAMES = "league_id game_type match_id round_id player_id opponent_id opponent_name result won"
+FIELDS = frozenset(_NAMES.split())
 
 
 class _KeptMatches(msgspec.Struct):
@@ -177,11 +165,7 @@ class HistoryFile:
         return [match for match in kept.matches if match.keys() >= FIELDS]
 
     def save(self, matches: Sequence[Mapping[str, Any]]) -> None:
-        """Put these in place of what is there of the same league and player; only the last stay.
-
-        Raises:
-            OSError: it cannot be written; what was there stays.
-        """
+        """Put these in place of those of the same league and player; at an OSError those stay."""
         own = {_whose(match) for match in matches}
         others = [match for match in self.read() if _whose(match) not in own]
         kept = {"matches": [*others, *matches][-MATCHES_MAX:]}
@@ -208,10 +192,7 @@ class _File(msgspec.Struct):
 
 
 def write_secrets(directory: Path, seed: str | None) -> Secrets:
-    """New secrets for a directory without a league; on disk before this returns.
-
-    With a seed, draws follow from it and can be foretold; tokens never do.
-    """
+    """New secrets, on disk before this returns; draws follow from a seed, tokens never do."""
     made = new_secrets(seed)
     text = msgspec.json.encode(_File(made.draw_secret.hex(), made.token_secret.hex()))
     try:
@@ -224,20 +205,13 @@ def write_secrets(directory: Path, seed: str | None) -> Secrets:
 
 
 def keep_settings(directory: Path, given: Mapping[str, Any]) -> None:
-    """Keep what a manager was given for its next start, as TOML; on disk before this returns.
-
-    The options of the game stand in the journal, as every rule; TOML may not be able to write them.
-    """
+    """Keep what a manager was given for its next start, as TOML; on disk before this returns."""
+    # The journal has the options of the game, as every rule; TOML may not be able to write them.
     lines = [f"{name} = {as_toml(given[name])}\n" for name in given if name != "game_options"]
-    text = "".join(lines).encode()
-    path = directory / SETTINGS_NAME
-    draft = path.with_suffix(".new")
+    text, path = "".join(lines).encode(), directory / SETTINGS_NAME
     try:
-        if path.is_file() and path.read_bytes() == text:  # On a full disk, too, it goes on.
-            return
-        write_private(draft, text)
-        os.replace(draft, path)  # All or nothing, whenever the machine stops.
-        sync_directory(directory)
+        if not path.is_file() or path.read_bytes() != text:  # It goes on with a full disk, too.
+            _replace(path, text)
     except OSError as error:
         raise StorageError(f"cannot keep the league's settings in {directory}: {error}") from None
 
@@ -251,10 +225,7 @@ def kept_settings(directory: Path) -> Mapping[str, Any]:
 
 
 def read_secrets(directory: Path, seed: str | None = None) -> Secrets:
-    """The secrets of the league that is there; with a seed, if its draws follow from that.
-
-    Raises StorageError if they cannot be read, or the seed is another.
-    """
+    """The league's secrets. Raises StorageError if they are unreadable, or the seed is another."""
     try:
         kept = msgspec.json.decode((directory / NAME).read_bytes(), type=_File)
         admin_token = (directory / ADMIN_NAME).read_text().strip()
