@@ -1,7 +1,4 @@
-"""A whole league on this machine over real HTTP: in one process, or in several if it is large.
-
-Also: how much memory a process holds, and how many processors it may use.
-"""
+"""A whole league on this machine over real HTTP: in one process, or in several if it is large."""
 
 import asyncio
 import multiprocessing
@@ -193,21 +190,15 @@ class Stopwatch:
     def tally(self, agents: Sequence[Running]) -> Tally:
         """What these agents did since."""
         done = zip(_work_of(agents), self._before, strict=True)
-        calls, bytes_sent, bytes_answered, seconds = (now - before for now, before in done)
-        return Tally(
-            self._role, int(calls), int(bytes_sent), int(bytes_answered), seconds, peak_bytes()
-        )
+        calls, sent, answered, seconds = (now - before for now, before in done)
+        return Tally(self._role, int(calls), int(sent), int(answered), seconds, peak_bytes())
 
 
 def _work_of(agents: Sequence[Running]) -> tuple[float, ...]:
     """Requests, bytes sent and answered of these agents so far, and processor time."""
-    transports = [agent.transport for agent in agents]
-    return (
-        sum(transport.calls for transport in transports),
-        sum(transport.bytes_sent for transport in transports),
-        sum(transport.bytes_answered for transport in transports),
-        cpu_seconds(),
-    )
+    names = ("calls", "bytes_sent", "bytes_answered")
+    counts = [sum(getattr(agent.transport, name) for agent in agents) for name in names]
+    return (*counts, cpu_seconds())
 
 
 class LocalWorkers:

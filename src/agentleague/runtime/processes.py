@@ -75,12 +75,7 @@ class Place:
     trusted_proxies: Sequence[str] = ()  # who may say from where a request came
 
     async def open(self, transport: HttpTransport) -> str:
-        """Listen there, or on the next free port; the URL under which the agent is called.
-
-        Raises:
-            LeagueError: the port is busy, and the URL was given for this one.
-            OSError: neither can be opened.
-        """
+        """Listen there or on the next free port; the agent's URL. Raises LeagueError or OSError."""
         for port in range(self.port, self.port + PORTS_TRIED):
             try:
                 bound = await transport.start(port, self.hosts)
@@ -207,6 +202,8 @@ class Running:
             self._try_awaited(role, self.looks)
         if self.probes:
             self._try_end_points(role, self.probes)
+            if role.league.has_started and not (self.looks or self._say):
+                self.host.on_step = None
         while self._say and role.news:
             self._say("".join(char if char.isprintable() else "?" for char in role.news.popleft()))
 
@@ -248,21 +245,12 @@ class Running:
         self.closing.append(self.probes.close)
         if is_awaited:
             self.try_what_is_awaited(guard)
-        self.host.on_step = self._look_at_new
+        self.host.on_step = self._look
 
     def try_what_is_awaited(self, guard: Guard) -> None:
         """Find out whether somebody listens where the role waits to know it."""
         self.looks = Probes(guard, seconds=ONE_TRY_SECONDS)
         self.closing.append(self.looks.close)
-
-    def _look_at_new(self) -> None:
-        role: Any = self.host.role
-        if self.looks:
-            self._try_awaited(role, self.looks)
-        if role.league.has_started and not self.looks:
-            self.host.on_step = None
-        elif role.reachability.new and self.probes:
-            self._try_end_points(role, self.probes)
 
     def _try_awaited(self, role: Any, looks: Probes) -> None:
         def tried(key: Any, is_there: bool) -> bool:
@@ -505,12 +493,7 @@ def _begin(
 
 
 def _is_there(settings: ManagerSettings, home: Home, journal: "Journal") -> bool:
-    """Whether the directory holds this league, which then goes on.
-
-    Raises:
-        Claimed: there is one, and it may not be resumed.
-        StorageError: there is one of other rules; or there is none, and it should go on.
-    """
+    """Whether the directory holds this league, which then goes on. Raises StorageError."""
     from agentleague.storage.directory import has_journal_file
 
     directory = home.directory
