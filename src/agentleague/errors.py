@@ -133,11 +133,7 @@ class MatchMismatch(ProtocolViolation):
     """The match is unknown, or not this sender's."""
 
     code, name, number = "E015", "MATCH_ID_MISMATCH", 4003
-    numbers: ClassVar[Numbers] = {
-        "MATCH_RESULT_REPORT": 5002,
-        "LOCK_REQUEST": 5002,
-        "REFEREE_STATUS": 5002,
-    }
+    numbers: ClassVar[Numbers] = {name: 5002 for name, n in _TOKEN_NUMBERS.items() if n == 5001}
 
 
 class UnexpectedMessage(ProtocolViolation):
@@ -250,8 +246,7 @@ class DuplicateName(RegistrationRefused):
 class UnsupportedGame(RegistrationRefused):
     """The agent does not play this league's game."""
 
-    code, name, number = "E042", "UNSUPPORTED_GAME_TYPE", 2004
-    title = "Unsupported game type"
+    code, name, number, title = "E042", "UNSUPPORTED_GAME_TYPE", 2004, "Unsupported game type"
     numbers: ClassVar[Numbers] = {"REFEREE_REGISTER_REQUEST": 1003}
     reason = "Unsupported game type"
 
@@ -325,8 +320,7 @@ class PeerRefused(PeerUnavailable):
 class InternalError(LeagueError):
     """Our own fault; details are in our log, never on the wire."""
 
-    code, name, number = "E052", "INTERNAL_ERROR", -32603
-    severity = "critical"
+    code, name, number, severity = "E052", "INTERNAL_ERROR", -32603, "critical"
 
 
 class StorageError(LeagueError):

@@ -261,13 +261,10 @@ Handler = Callable[..., list[Effect]]
 
 
 class Agent(ABC):
-    """A role that belongs to a league; its tables say which method handles what.
-
-    ANSWERS and TIMERS go by the type of the key, MESSAGES by the type of the message.
-    """
+    """A role that belongs to a league; its tables say which method handles which type of what."""
 
     ANSWERS: ClassVar[dict[type, Handler]]
-    TIMERS: ClassVar[dict[type, Handler]]
+    TIMERS: ClassVar[dict[type, Handler]]  # of keys, as those of ANSWERS
     MESSAGES: ClassVar[dict[type[messages.Message], Handler]]
     KIND: ClassVar[str]
 
@@ -422,8 +419,4 @@ class Agent(ABC):
         envelope: Any = self.envelope(asked.message, now)
         return Reply(asked.reply, msgspec.structs.replace(answer, **envelope))
 
-    STIMULI: ClassVar[dict[type, Handler]] = {
-        Started: started,
-        Asked: asked,
-        Woken: woken,
-    }
+    STIMULI: ClassVar[dict[type, Handler]] = {Started: started, Asked: asked, Woken: woken}

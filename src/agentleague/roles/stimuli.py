@@ -50,11 +50,7 @@ def read_headers(head: bytes) -> dict[str, str]:
 
 
 def write_headers(headers: Headers) -> bytes:
-    """Headers as lines that follow a request or status line.
-
-    Raises:
-        ValueError: a name or a value would not stay within its line.
-    """
+    """Headers as lines below a status line. Raises ValueError for what is longer than a line."""
     for name, value in headers:
         if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
             raise ValueError(f"not a header: {name!r}: {value!r}")
@@ -76,24 +72,18 @@ class Asked(Struct, frozen=True, gc=False):
 
 
 class Answered(Struct, frozen=True):
-    """A call came back with a message, with an error, or (a mere acknowledgement) with neither.
-
-    After an answer that is not the last, which was empty, a better one may follow.
-    """
+    """A call came back with a message, with an error, or (a mere acknowledgement) with neither."""
 
     key: Key
     message: Message | None
     error: LeagueError | None
     seconds: float
     dialect: str = ""  # in which the call was understood, where others were tried
-    is_last: bool = True
+    is_last: bool = True  # else it was empty, and a better one may follow
 
 
 class Told(Struct, frozen=True):
-    """A broadcast was heard: by all but those that `failed`, and those that are still `awaited`.
-
-    While somebody is awaited, it comes again.
-    """
+    """A broadcast was heard by all but the `failed`; it comes again while some are `awaited`."""
 
     key: Key
     failed: Mapping[str, LeagueError]

@@ -83,10 +83,7 @@ class ManagerClient:
     async def command(self, command: str, params: Mapping[str, Any], token: str) -> str:
         """Have the manager do something for its organiser; what it says it did.
 
-        Raises:
-            TokenInvalid: the token is not that of the manager's organiser.
-            NoConnection: nobody listens there.
-            LeagueError: not a manager answers there, or it will not, and says why.
+        Raises LeagueError: TokenInvalid if another is the organiser, NoConnection if nobody is.
         """
         message = messages.LeagueCommand(
             command,

@@ -91,18 +91,12 @@ def _plug_ins(group: str) -> "EntryPoints":
 
 
 def as_typed(game: str) -> str | Path:
-    """The game that a person named: a file if it ends with .py, else the name of one.
-
-    Only for options, settings and arguments; never for what was read from a journal or a message.
-    """
+    """The game that a person typed, as a file if it ends with .py; never for what was received."""
     return Path(game) if game.endswith(".py") else game
 
 
 def find_game(game: str | Path) -> Game:
-    """The installed game of that name, or the game in that file, which is run.
-
-    Raises UnsupportedGame, which says what is missing, or what there is.
-    """
+    """The installed game of that name, or that in a file, which is run. Raises UnsupportedGame."""
     return _game_in(game.absolute()) if isinstance(game, Path) else load_game(game)
 
 

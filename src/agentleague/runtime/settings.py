@@ -252,10 +252,7 @@ def read_settings(
     environment: Mapping[str, str],
     options: Mapping[str, Any],
 ) -> Given:
-    """What was given for a role: by the file, over it the environment, over it the options.
-
-    Raises SettingError, with a line for each that is unknown, or cannot be what it is.
-    """
+    """What was given for a role. Raises SettingError, with a line for each that cannot be."""
     rows = {row.name: row for row in describe(cls)}
     values: dict[str, Any] = {}
     places: dict[str, str] = {}

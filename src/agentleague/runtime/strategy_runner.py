@@ -18,18 +18,14 @@ Done = Callable[[Any, str | None], None]
 
 
 class ThreadRunner:
-    """For anybody's function, async or not: it may take its time, the player goes on listening.
-
-    Each thought has a thread of its own, which does not keep the process alive: a player has one
-    match at a time, so there are few, and the role limits them.
-    """
+    """For anybody's function, async or not: it may take its time, the player goes on listening."""
 
     def __init__(self, strategy: Strategy, deliver: Callable[[Callable[[], None]], Any]) -> None:
         self._strategy, self._deliver = strategy, deliver
         self._loop = LoopThread()
 
     def run(self, turn: Turn, done: Done) -> None:
-        """Run the function in a thread and hand back what it says."""
+        """Run the function in a thread of its own; there are few, since the role limits them."""
 
         def work() -> None:
             answer = outcome_of(lambda turn: self._loop.finish(self._strategy(turn)), turn)

@@ -18,12 +18,10 @@ ADDRESSES_MAX = 8
 
 
 class Proxies:
-    """The proxies whose word counts: `trusted` are addresses or networks.
+    """The proxies whose word counts, by address or network; ValueError for what is neither.
 
-    `own_name` is the host name under which an agent is called from outside: who uses that name and
-    comes from this very machine came through a proxy.
-
-    Raises: ValueError for what is no address or network.
+    Who uses `own_name`, under which an agent is called from outside, and comes from this very
+    machine came through a proxy.
     """
 
     def __init__(self, trusted: Iterable[str] = (), own_name: str = "") -> None:

@@ -171,10 +171,7 @@ class Conversation(_Asking):
 
 
 class Start(_Asking):
-    """A match is started at a foreign referee, in one dialect.
-
-    The manager chooses the next one, since it sees whether the match is reported.
-    """
+    """Starts a match at a foreign referee; the manager, who sees reports, chooses the dialect."""
 
     def begin(self) -> Cancel:
         """Ask."""

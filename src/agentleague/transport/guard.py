@@ -118,13 +118,10 @@ def _refusal(url: str, sentence: str) -> EndpointNotAllowed:
 class Guard:
     """The network policy: `local` is this machine alone, `lan` the given networks alone.
 
-    Where `lan` is to include this machine, loopback is one of the networks: otherwise an agent
-    could have every manager and referee call whatever listens on their own machines.
-
-    `typed` is the host and port that the agent's own user named: it may be anywhere, and so it
-    alone. Its name never leads to this machine, else who owns it could call what listens here.
-
-    Raises: ValueError for what is no network.
+    `lan` includes this machine only if loopback is given: otherwise an agent could have every
+    manager and referee call whatever listens on their own machines. `typed`, the host and port
+    that the agent's own user named, may be anywhere else, and so it alone: else who owns its name
+    could call what listens here. Raises ValueError for what is no network.
     """
 
     def __init__(
@@ -162,10 +159,7 @@ class Guard:
         raise _refusal(url, f"lies where this league does not call: {remedy}")
 
     def check_agent(self, url: str, source: str) -> None:
-        """Judges the end point that an agent at `source`, if known, gives.
-
-        Raises EndpointNotAllowed.
-        """
+        """Judges an agent's end point, and its `source` if known. Raises EndpointNotAllowed."""
         self.check_url(url)
         if source and not is_loopback(source) and not self.allows(source):
             raise EndpointNotAllowed(
@@ -287,11 +281,9 @@ def no_connection(endpoint: Endpoint, error: OSError | ValueError) -> NoConnecti
 
 
 class _Gate(asyncio.Protocol):
-    """Looks at who was really reached, before the first byte of ours goes there.
+    """Looks at who was really reached, before the first byte of ours goes there."""
 
-    The loop opens the connection itself: with a socket of our own that is closed while it still
-    connects, uvloop ends the whole process.
-    """
+    # The loop opens the socket: uvloop ends the process if one of ours is closed while it connects.
 
     def __init__(self, protocol: asyncio.Protocol | None, guard: Guard, called: Endpoint) -> None:
         self._protocol, self._guard, self._called = protocol, guard, called

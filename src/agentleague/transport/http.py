@@ -27,13 +27,7 @@ from agentleague.roles.stimuli import Caller
 from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import Conversation, PeerDialects, as_value, read
 from agentleague.transport.guard import Guard
-from agentleague.transport.http_client import (
-    Call,
-    ClientLimits,
-    HttpAnswer,
-    HttpClient,
-    request_of,
-)
+from agentleague.transport.http_client import Call, ClientLimits, HttpAnswer, HttpClient, request_of
 from agentleague.transport.http_server import HttpRequest, HttpServer, Response, ServerLimits
 
 T = TypeVar("T")
@@ -199,10 +193,7 @@ class HttpTransport:
     def broadcast(
         self, letters: Sequence[tuple[Address, Sequence[Message]]], until: float, done: OnTold
     ) -> Telling:
-        """Tell many agents of ours; what goes to several is written once, and proved to each.
-
-        Each gets its messages together. Any answer without an error acknowledges.
-        """
+        """Tell many agents of ours, each all its messages; any answer but an error acknowledges."""
         telling, bodies = _Telling(done), dict[int, bytes]()
         calls_of: list[list[_Letter]] = []  # All are written before the first is sent.
         for to, told in letters:

@@ -49,10 +49,7 @@ class ClientLimits:
 
 
 class Call(Struct, kw_only=True, eq=False):
-    """One request on its way: waiting at its origin, or sent on its connection.
-
-    A subclass says what it is for, and is told by `answered` what became of it.
-    """
+    """One request on its way; a subclass is told by `answered` what became of it."""
 
     request: bytes  # without its head, until it is sent
     until: float
@@ -213,10 +210,7 @@ class Connection(asyncio.Protocol):
         self._settle()
 
     def _take_plain(self, data: bytes) -> bytes:
-        """Take whole answers of the kind our own servers give off the front; they need no parser.
-
-        What is left is for the parser, and so is the last answer, if anything is odd about it.
-        """
+        """Take whole answers like our own servers' off the front; the rest is for the parser."""
         calls, start, bytes_max = self.calls, 0, self._limits.body_bytes
         while calls and data.startswith(_PLAIN, start):
             digits_at = start + _PLAIN_BYTES

@@ -194,10 +194,7 @@ class Reader:
         del self._parser  # It holds our methods: without that cycle the memory is free at once.
 
     def recall(self, data: bytes, hand_over: HandOver) -> bytes:
-        """Hand over what is in front and has the head of an earlier request, but for its length.
-
-        The part of such a one that is at the end waits for the rest of it; all else is given back.
-        """
+        """Hand over what has the head of an earlier request but for its length; return the rest."""
         was_begun, self.begun = self.begun, False
         if self._part:
             data, self._part = self._part + data, b""
@@ -213,7 +210,7 @@ class Reader:
             if end - body > most:
                 break
             if end > len(data):
-                self._part, self.begun = data[start:], True
+                self._part, self.begun = data[start:], True  # It waits for the rest of it.
                 self.moved = self.moved or not was_begun
                 return b""
             path, query, handler, is_forwarded = known

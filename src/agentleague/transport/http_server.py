@@ -33,10 +33,7 @@ _SLICE_BYTES = 16_384  # Read at once: a whole message of 10 KB, head and all.
 
 
 class HttpServer:
-    """Listens with one port on several addresses and hands each good POST to `on_request`.
-
-    Other methods and paths are answered by handlers that are added with `route`.
-    """
+    """Listens with one port on several addresses and hands each good POST to `on_request`."""
 
     def __init__(
         self,
@@ -342,12 +339,11 @@ class _Connection(asyncio.Protocol):
             return
         if len(self._waiting) > 1:
             self._is_batched = True
-            self._server.batching.later(self._flush_batch)
+            self._server.batching.later(self._flush_now)
         else:
-            self._write()
-            self._settle()
+            self._flush_now()
 
-    def _flush_batch(self) -> None:
+    def _flush_now(self) -> None:
         self._is_batched = False
         self._write()
         self._settle()

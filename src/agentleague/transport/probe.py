@@ -8,7 +8,7 @@ from agentleague.transport.guard import Dialer, Guard, no_connection, parse_url
 
 SECONDS = 5.0
 PAUSE_SECONDS = 1.0  # between two tries, at most
-FIRST_PAUSE_SECONDS = 0.02
+FIRST_PAUSE_SECONDS = 0.02  # Many register before they listen, some of them only a moment.
 AGAIN_SECONDS = 5.0  # before a silent end point is tried once more
 ONE_TRY_SECONDS = 2.0
 AT_ONCE_MAX = 32
@@ -25,10 +25,7 @@ class Probes:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def check(self, agent_id: str, url: str, done: Callable[[bool], bool]) -> None:
-        """Say later whether somebody listens there; for as long as `done` wants to know more.
-
-        What was tried for this agent before is not tried any longer.
-        """
+        """Say later whether somebody listens there, instead of where this agent was before."""
         former = self._tasks.get(agent_id)
         if former:
             former.cancel()
@@ -57,11 +54,7 @@ class Probes:
 async def reachable(
     guard: Guard, url: str, seconds: float, pause_seconds: float = PAUSE_SECONDS
 ) -> bool:
-    """Whether somebody listens there within so many seconds.
-
-    It is tried again after each pause: many agents register before they listen, some of them only
-    a moment. So the first pauses are short.
-    """
+    """Whether somebody listens there within so many seconds; it is tried after each pause."""
     endpoint = parse_url(url)._replace(scheme="http")  # Without a handshake nothing is sent.
     dialer = Dialer(guard)
     pause = min(FIRST_PAUSE_SECONDS, pause_seconds)
