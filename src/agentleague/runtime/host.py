@@ -285,7 +285,9 @@ class Host:
         receipt = self._receipts.get(seq)
         if receipt is None:  # A lock and a report, and at the end of a round all, get the same one.
             try:
-                row_hash = self._hashes.get(seq) or self._hash_on_disk(seq)
+                row_hash = self._hashes.get(seq)
+                if row_hash is None:
+                    row_hash = next(self._ledger.journal.read(self._ledger.league_id, seq - 1)).hash
                 receipt = self._ledger.receipt(seq, row_hash.hex())
             except StorageError as error:
                 self._stop(error)
@@ -311,10 +313,6 @@ class Host:
         if len(hashes) > most:  # The older half of them is on disk.
             for seq in list(islice(hashes, len(hashes) - most // 2)):
                 del hashes[seq]
-
-    def _hash_on_disk(self, seq: int) -> bytes:
-        assert self._ledger, "only who writes a journal names its rows"
-        return next(self._ledger.journal.read(self._ledger.league_id, seq - 1)).hash
 
     def _fail(self, error: BaseException) -> None:
         log.critical("stopped: %s", error)

@@ -189,7 +189,7 @@ class Running:
             close()
 
     def _look(self) -> None:
-        """Notice when the manager has given the agent its id, and what there is to say."""
+        """Notice when the manager has given the agent its id, whom to try, and what to say."""
         role: Any = self.host.role
         if not self.registered.done() and getattr(role, "agent_id", None):
             self._keep(role)
@@ -198,12 +198,14 @@ class Running:
             self.registered.set_result(role.agent_id)
             if not self._say and not (self.looks and role.has_foreign_manager):
                 self.host.on_step = None
-        if self.looks:
-            self._try_awaited(role, self.looks)
-        if self.probes:
-            self._try_end_points(role, self.probes)
-            if role.league.has_started and not (self.looks or self._say):
-                self.host.on_step = None
+        while self.looks and role.unchecked:
+            key, url = role.unchecked.popleft()
+            self.looks.check(str(key), url, partial(self._looked, key))
+        while self.probes and role.reachability.unchecked:
+            agent_id, url = role.reachability.unchecked.popleft()
+            self.probes.check(agent_id, url, partial(self._tried, agent_id, url))
+        if self.probes and role.league.has_started and not (self.looks or self._say):
+            self.host.on_step = None
         while self._say and role.news:
             self._say("".join(char if char.isprintable() else "?" for char in role.news.popleft()))
 
@@ -252,21 +254,10 @@ class Running:
         self.looks = Probes(guard, seconds=ONE_TRY_SECONDS)
         self.closing.append(self.looks.close)
 
-    def _try_awaited(self, role: Any, looks: Probes) -> None:
-        def tried(key: Any, is_there: bool) -> bool:
-            error = None if is_there else NoConnection("nobody listens there")
-            self.host.feed(Answered(key, None, error, 0.0))
-            return False
-
-        while role.unchecked:
-            key, url = role.unchecked.popleft()
-            looks.check(str(key), url, partial(tried, key))
-
-    def _try_end_points(self, role: Any, probes: Probes) -> None:
-        """Find out whether those who registered can be reached."""
-        while role.reachability.unchecked:
-            agent_id, endpoint = role.reachability.unchecked.popleft()
-            probes.check(agent_id, endpoint, partial(self._tried, agent_id, endpoint))
+    def _looked(self, key: Any, is_there: bool) -> bool:
+        error = None if is_there else NoConnection("nobody listens there")
+        self.host.feed(Answered(key, None, error, 0.0))
+        return False
 
     def _tried(self, agent_id: str, endpoint: str, is_reachable: bool) -> bool:
         """Take in what was found; whether it is to be tried again."""
@@ -325,10 +316,7 @@ async def open_manager(
 ) -> Running:
     """A manager whose journal lies in its home; a league that is there already goes on.
 
-    Raises:
-        Claimed: another manager is there, or a league and it may not be resumed.
-        StorageError: the league that is there has other rules, or cannot be read.
-        OSError: its port is busy.
+    Raises StorageError, and Claimed where another manager or league is; OSError of a busy port.
     """
     from agentleague.league.league import League
     from agentleague.manager.role import Manager
