@@ -7,9 +7,11 @@ is compared with the last. Exits with 1 if memory grows or matches slow down.
 import argparse
 import asyncio
 import os
+import re
 import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +30,7 @@ from agentleague.cli.output import counted, print_json, say
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
 from agentleague.manager.role import Manager
-from agentleague.runtime.local_league import raise_descriptor_limit, resident_bytes
+from agentleague.runtime.local_league import raise_descriptor_limit
 from replay import replay
 from scale import rounded
 
@@ -203,13 +205,16 @@ def _sample(seconds: float, manager: Manager, by_role: Pids) -> Sample:
 
 def _resident_mb(role: str, pid: int) -> float:
     """The memory of a process. A dead one is an error; it must not count as 0 MB."""
-    held = resident_bytes(pid)
+    held = None
+    with suppress(OSError):
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        held = re.search(r"VmRSS:\s*(\d+) kB", status)
     if held is None:
         raise LeagueError(
             f"a process of the league has died ({role}, {pid}), or this system does not tell what "
             "processes hold: a long run needs /proc, as Linux has it"
         )
-    return held / 1e6
+    return int(held[1]) * 1024 / 1e6
 
 
 def _cpu_seconds(pid: int) -> float:

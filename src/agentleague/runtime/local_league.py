@@ -3,6 +3,7 @@
 import asyncio
 import multiprocessing
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -36,6 +37,7 @@ from agentleague.runtime.state_files import read_secrets
 from agentleague.runtime.strategy_runner import Strategy
 
 HOSTS = ("127.0.0.1",)
+STATUS = Path("/proc/self/status")  # where Linux says what this process holds
 ONE_PROCESS_MAX = 20  # players; beyond that the agents get processes of their own
 PLAYER_PROCESSES = 2
 NAMES = ("Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta", "Theta", "Iota", "Kappa")
@@ -97,7 +99,7 @@ class Workers(Protocol):
         """Wait until all know that the league is over."""
 
     async def stop(self) -> None:
-        """Close all, at once if need be."""
+        """Close all, at once if their work is not done."""
 
 
 # Starts one player that was named, at the manager with this URL and this key of its organiser.
@@ -227,13 +229,11 @@ class LocalWorkers:
         self._stopwatch = Stopwatch(self._group.role, self._agents)
 
     async def finish(self) -> Tally:
-        """Wait until all know that the league is over."""
         for agent in self._agents:
             await agent.ended
         return self._stopwatch.tally(self._agents)
 
     async def stop(self) -> None:
-        """Close all."""
         await asyncio.gather(*(agent.stop() for agent in self._agents))
 
 
@@ -253,7 +253,6 @@ class RemoteWorkers:
 
     @property
     def pid(self) -> int | None:
-        """The process."""
         return self._process.pid
 
     async def start(self) -> None:
@@ -267,13 +266,11 @@ class RemoteWorkers:
         await self._receive()
 
     async def finish(self) -> Tally:
-        """Wait for it to be done."""
         tally = Tally(*await self._receive())
         self._is_done = True
         return tally
 
     async def stop(self) -> None:
-        """End the process, at once if its work is not done."""
         if self._is_done:
             await asyncio.to_thread(self._process.join, 2.0)
         self._process.terminate()
@@ -412,26 +409,13 @@ def cores() -> int:
 
 def peak_bytes() -> int:
     """The most memory that this process ever held; 0 if the system does not say."""
-    told = _status("self").get("VmHWM")
-    if told is not None:
-        return told
+    with suppress(OSError):
+        told = re.search(r"VmHWM:\s*(\d+) kB", STATUS.read_text(encoding="utf-8"))
+        if told:
+            return int(told[1]) * 1024
     try:
         import resource
     except ImportError:  # Windows tells by other means.
         return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def resident_bytes(pid: int) -> int | None:
-    """The memory of a process now; None if the system does not say, or it is gone."""
-    return _status(str(pid)).get("VmRSS")
-
-
-def _status(process: str) -> dict[str, int]:
-    try:
-        text = Path("/proc", process, "status").read_text(encoding="utf-8")
-    except OSError:
-        return {}
-    rows = (line.split() for line in text.splitlines())
-    return {row[0].rstrip(":"): int(row[1]) * 1024 for row in rows if row[2:] == ["kB"]}
