@@ -49,7 +49,6 @@ LeagueError
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-Severity = Literal["low", "medium", "high", "critical"]
 Numbers = Mapping[str, int]  # message type -> document 001's number
 
 # Document 001 gives each method a number of its own for a bad token.
@@ -73,7 +72,7 @@ class LeagueError(Exception):
     number: ClassVar[int] = -32603  # JSON-RPC code where `numbers` has none for the method
     numbers: ClassVar[Numbers] = {}
     http_status: ClassVar[int] = 200
-    severity: ClassVar[Severity] = "high"
+    severity: ClassVar[Literal["low", "medium", "high", "critical"]] = "high"
     retryable: ClassVar[bool] = False
 
     def __init__(self, sentence: str, **context: Any) -> None:

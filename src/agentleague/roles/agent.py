@@ -36,6 +36,11 @@ UNPROVED = (
 )
 GIVE_CODE = "give the right one with --join-code or LEAGUE_JOIN_CODE; the organiser knows it"
 GIVE_REFEREE_CODE = "--referee-code or LEAGUE_REFEREE_CODE; the organiser knows it"
+WAITS = (
+    "It waits: this league takes referees by their code or by its organiser's word. The organiser "
+    "lets it in, on the manager's machine, with: league approve {} --dir DIR. Or stop it, and "
+    f"start it with the code: {GIVE_REFEREE_CODE}."
+)
 WHERE = "say where others reach this one with: --endpoint http://HOST:PORT/mcp"
 NO_ID = " The manager gave it no id: it goes by its name."
 IS_LATE = (errors.LateRegistration.code, errors.AlreadyComplete.code)
@@ -300,7 +305,6 @@ class Agent(ABC):
         self._registration.remember(state)
 
     def handle(self, stimulus: Stimulus, now: float) -> Sequence[Effect]:
-        """Decide what to do."""
         if type(stimulus) is Answered:
             return self.ANSWERS[type(stimulus.key)](self, stimulus, now)
         return self.STIMULI[type(stimulus)](self, stimulus, now)
@@ -336,7 +340,6 @@ class Agent(ABC):
             return [Reply(stimulus.reply, error)]
 
     def woken(self, stimulus: Woken, now: float) -> list[Effect]:
-        """A timer rang."""
         return self.TIMERS[type(stimulus.key)](self, stimulus, now)
 
     def registered(self, stimulus: Answered, now: float) -> list[Effect]:
@@ -355,7 +358,7 @@ class Agent(ABC):
             if was_proved and not self._registration.proofs:
                 self.news.append(UNPROVED)
             if self._registration.waits:
-                self.news.append(self._waiting_in_words())
+                self.news.append(WAITS.format(self.agent_id))
             if self.is_far:
                 effects = self._reachability.begin(now)
         elif is_first and self._registration.failed_tries:
@@ -366,14 +369,6 @@ class Agent(ABC):
                 f"No manager answers at {url} yet ({came}); trying again until it does."
             )
         return effects
-
-    def _waiting_in_words(self) -> str:
-        return (
-            "It waits: this league takes referees by their code or by its organiser's word. The "
-            "organiser lets it in, on the manager's machine, with: league approve "
-            f"{self.agent_id} --dir DIR. Or stop it, and start it with the code: "
-            f"{GIVE_REFEREE_CODE}."
-        )
 
     def prove(self, asked: Asked, message: messages.EndpointChallenge, now: float) -> list[Effect]:
         """The manager shows the digest of a claim: yes only to its own, else it proves a thief."""

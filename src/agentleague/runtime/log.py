@@ -54,13 +54,10 @@ class Entry(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-Sink = Callable[[Entry], None]
-
-
 class Watcher:
     """Is shown all that happens to a role and what it does; hands what matters to a sink."""
 
-    def __init__(self, sink: Sink, level: int = logging.INFO) -> None:
+    def __init__(self, sink: Callable[[Entry], None], level: int = logging.INFO) -> None:
         self._sink, self._level = sink, level
         self._is_debugging = level <= logging.DEBUG  # What is for that alone costs nothing else.
         self._calls: dict[Key, Call] = {}  # in flight

@@ -60,7 +60,16 @@ class ManagerClient:
     async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
         """The `data` of the answer."""
         for _ in range(PATIENCE):
-            answer = await self._call(self._query(query_type, params))
+            query = messages.LeagueQuery(
+                query_type,
+                self._asker.league_id,
+                query_params=params,
+                sender=self._asker.sender,
+                timestamp=write(self._wall()),
+                conversation_id="conv-query",
+                auth_token=self._asker.token or UNSET,
+            )
+            answer = await self._call(query)
             if not isinstance(answer.error, errors.RateLimited):
                 break
             await asyncio.sleep(float(answer.error.context.get("retry_after") or 1))
@@ -101,17 +110,6 @@ class ManagerClient:
         if not isinstance(answer.message, messages.LeagueCommandResponse):
             raise _no_manager(self._url, answer.error)
         return answer.message.said
-
-    def _query(self, query_type: str, params: Mapping[str, Any]) -> messages.LeagueQuery:
-        return messages.LeagueQuery(
-            query_type,
-            self._asker.league_id,
-            query_params=dict(params),
-            sender=self._asker.sender,
-            timestamp=write(self._wall()),
-            conversation_id="conv-query",
-            auth_token=self._asker.token or UNSET,
-        )
 
     async def _call(self, query: messages.Message) -> Answer:
         answered: asyncio.Future[Answer] = self._loop.create_future()

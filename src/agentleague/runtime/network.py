@@ -10,16 +10,15 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from ipaddress import ip_address, ip_network
-from typing import Any, Literal
+from typing import Any
 
 from agentleague.errors import EndpointNotAllowed, LeagueError
 from agentleague.protocol.hosts import is_loopback
-from agentleague.roles.settings import AgentSettings, ManagerSettings
+from agentleague.roles.settings import AgentSettings, ManagerSettings, Network
 from agentleague.runtime.processes import SELF, Place
 from agentleague.transport.guard import Endpoint, Guard, parse_url
 from agentleague.transport.http import LOCAL_HOSTS
 
-Network = Literal["local", "lan"]
 Say = Callable[[str], None]
 Resolve = Callable[..., Sequence[tuple[Any, ...]]]  # Called like `socket.getaddrinfo`.
 
@@ -82,7 +81,11 @@ def place_of_manager(settings: ManagerSettings, say: Say) -> Place:
 
 def _called_at(address: str, place: Place, say: Say) -> Place:
     if place.hosts[0] in EVERYWHERE and not place.endpoint:
-        say(_named(address, place.port))
+        doubt = ", which only this machine can call" if is_loopback(address) else ""
+        say(
+            f"It says that its address is {address}{doubt}; to name another, add: --endpoint "
+            f"http://HOST:{place.port or 'PORT'}/mcp"
+        )
     return replace(place, called_at=address, aliases=_names())
 
 
@@ -173,14 +176,6 @@ def _address(bind: str) -> str:
 def _listens(bind: str) -> str:
     where = "all addresses of this machine" if bind in EVERYWHERE else bind
     return f"It listens on {where}, where the whole network can reach it."
-
-
-def _named(address: str, port: int) -> str:
-    doubt = ", which only this machine can call" if is_loopback(address) else ""
-    return (
-        f"It says that its address is {address}{doubt}; to name another, add: --endpoint "
-        f"http://HOST:{port or 'PORT'}/mcp"
-    )
 
 
 def _check_network(text: str) -> None:

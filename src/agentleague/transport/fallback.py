@@ -38,18 +38,13 @@ class PeerDialects:
         self.known: dict[str, PeerDialect] = {}
         self._addresses_max = addresses_max
         self.clock, self.post = clock, post
-        self._requests = 0
+        self.requests = 0
 
     def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Ask in the dialect that is known."""
         if dialect_of(to.dialect).starts and starting.is_assignment(message):
             return Start(self, to, message, until, done).begin()
         return Conversation(self, to, message, until, done).begin()
-
-    def next_id(self) -> int:
-        """The id of the next request."""
-        self._requests += 1
-        return self._requests
 
     def peer_at(self, to: Address) -> PeerDialect:
         """What is known of an address; forgotten if it is now said to have another dialect."""
@@ -77,7 +72,8 @@ class _Asking:
 
     def _ask(self, dialect: Dialect, tools: Tools | None = None) -> None:
         self._dialect = dialect
-        peer, post, request_id = self._peer, self._dialects.post, self._dialects.next_id()
+        self._dialects.requests += 1
+        peer, post, request_id = self._peer, self._dialects.post, self._dialects.requests
         tools = peer.tools if tools is None else tools
         if dialect.form is Form.TOOL and tools is None:
             self._stop = post(peer.url, None, LISTING % request_id, self._until, self._listed)
@@ -117,7 +113,6 @@ class Conversation(_Asking):
         return Negotiation(self._peer, self._message)
 
     def begin(self) -> Cancel:
-        """Ask."""
         self._ask(self._negotiation.begin())
         return self.cancel
 
@@ -174,7 +169,6 @@ class Start(_Asking):
     """Starts a match at a foreign referee; the manager, who sees reports, chooses the dialect."""
 
     def begin(self) -> Cancel:
-        """Ask."""
         self._ask(self._dialect)
         return self.cancel
 

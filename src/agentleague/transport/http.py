@@ -376,7 +376,6 @@ class _OutgoingCall(Call):
     def answered(
         self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
     ) -> None:
-        """The answer is here, or there is none."""
         transport, message = self.transport, self.message
         transport.bytes_answered += len(body)
         said = None
@@ -393,7 +392,6 @@ class _OutgoingCall(Call):
             self.conversation.heard(Answer(None, error, seconds))
 
     def cancel(self) -> None:
-        """Stop waiting for the answer."""
         if self.conversation is None:
             Call.cancel(self)
         else:
@@ -413,7 +411,6 @@ class _Telling(Struct):
         return set(self.open.values())
 
     def cancel(self) -> None:
-        """Stop waiting."""
         for letter in list(self.open):
             letter.cancel()
         self.open.clear()
@@ -429,7 +426,6 @@ class _Letter(Call):
     def answered(
         self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
     ) -> None:
-        """It was acknowledged, or failed."""
         self.transport.bytes_answered += len(body)
         telling = self.telling
         agent_id = telling.open.pop(self)

@@ -43,7 +43,6 @@ class Post(Call):
     def answered(
         self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
     ) -> None:
-        """Tell it."""
         self.done(HttpAnswer(status, body, retry_after, error, seconds))
 
 
