@@ -66,16 +66,14 @@ def test_an_end_point_where_somebody_listens_is_reachable_and_sent_nothing(url):
 def test_an_end_point_where_nobody_listens_or_may_be_called_is_not(host):
     url = f"http://{host}:{free_port()}/mcp"
 
-    assert asyncio.run(reachable(LOCAL, url, SOON, SOON)) is False
+    assert asyncio.run(reachable(LOCAL, url, SOON)) is False
 
 
 @rule("R-REG-12")
 def test_an_agent_may_begin_to_listen_after_it_registered():
     async def main():
         listener, port = Listener(), free_port()
-        asked = asyncio.ensure_future(
-            reachable(LOCAL, f"http://127.0.0.1:{port}/mcp", 10.0, pause_seconds=0.001)
-        )
+        asked = asyncio.ensure_future(reachable(LOCAL, f"http://127.0.0.1:{port}/mcp", 10.0))
         await asyncio.sleep(0)
         await listener.start(port)
         found = await asked

@@ -163,9 +163,8 @@ class Registration:
         more: dict[str, Any] = {}
         if self.remembered:
             more["auth_token"] = self.remembered
-        name = (
-            "player_meta" if isinstance(request, messages.LeagueRegisterRequest) else "referee_meta"
-        )
+        is_player = isinstance(request, messages.LeagueRegisterRequest)
+        name = "player_meta" if is_player else "referee_meta"
         code, receipt = self._settings.join_code, self.receipt
         own = {"join_code": code, "claim": self.claim, "receipt": receipt}
         shown = {field: value for field, value in own.items() if value}
@@ -295,10 +294,8 @@ class Agent(ABC):
     def state(self) -> AgentState:
         """What it needs to come back as itself."""
         own = self._registration
-        promised = (own.proofs, own.match_tokens)
-        return AgentState(
-            self.agent_id, own.league_id, own.token, own.claim, *promised, own.receipt
-        )
+        shown = (self.agent_id, own.league_id, own.token, own.claim)
+        return AgentState(*shown, own.proofs, own.match_tokens, own.receipt)
 
     def remember(self, state: AgentState) -> None:
         """What an earlier run kept: token, claim and receipt are shown when it registers."""

@@ -1,11 +1,8 @@
 """The log of a role: what is worth a line, and the file of JSON lines that a thread writes.
 
 INFO has decisions and how the agent fares, WARNING what was refused or failed, DEBUG every message.
-A line names messages and never holds one, so it holds no token; a token that somebody wrote into
-another field is made unreadable.
-
-Writing never waits. The journal is the record of decisions, not the log: on a full disk only lines
-are lost, and each second has room for a limited number of lines.
+A line names messages and never holds one, and a token in another field is made unreadable. Writing
+never waits: on a full disk lines are lost, and each second has room for a limited number of them.
 """
 
 import logging
@@ -329,15 +326,11 @@ class LogHandler(logging.Handler):
         text = record.getMessage()
         bug = record.exc_info[1] if record.exc_info else None
         if bug is not None:
-            text = f"{text}: {_place(bug)}"
+            frames = traceback.extract_tb(bug.__traceback__)[-1:]
+            where = "".join(f" at {Path(frame.filename).name}:{frame.lineno}" for frame in frames)
+            text = f"{text}: {type(bug).__name__}{where}"
         level = min(record.levelno, logging.ERROR)
         self._write(Entry(level=level, event="complaint", agent=record.name, text=text))
-
-
-def _place(bug: BaseException) -> str:
-    frames = traceback.extract_tb(bug.__traceback__)[-1:]
-    where = "".join(f" at {Path(frame.filename).name}:{frame.lineno}" for frame in frames)
-    return f"{type(bug).__name__}{where}"
 
 
 def _written(at: float, entry: Entry) -> bytes:

@@ -223,11 +223,8 @@ class Running:
             role.news.append(f"The token cannot be kept ({error}).")
 
     async def _keep_on(self, state: StateFile) -> None:
-        """Keep each later change too, as its newest receipt, in a thread: nothing waits for it.
-
-        A process that is killed loses those of the last second. Others hold receipts of the same
-        rows and of later ones, and the manager's own disk has journal.head.
-        """
+        """Keep each later change too, as its newest receipt, in a thread: nothing waits for it."""
+        # A process that is killed loses the last second's; others hold receipts of the same rows.
         role: Any = self.host.role
         while not self._stopping.is_set():
             with suppress(TimeoutError):
@@ -397,8 +394,8 @@ async def open_referee(
     transport = HttpTransport(clock, place.policy("referee"))
     url = await place.open(transport)
     role = Referee(make(url), load_game or plugins.load_game, token_bytes(32))
-    role.is_far = place.is_far
-    running = _begin(Host(_remembering(role, state), clock, transport), transport, url, state=state)
+    _prepare(role, place, state)
+    running = _begin(Host(role, clock, transport), transport, url, state=state)
     running.try_what_is_awaited(place.guard)
     return running
 
@@ -418,8 +415,7 @@ async def open_player(
     url = await place.open(transport)
     settings = make(url)
     role = Player(replace(settings, seed=settings.seed or token_hex(16)))
-    role.is_far = place.is_far
-    _remembering(role, state)
+    _prepare(role, place, state)
     if threads:
         runner = ThreadRunner(strategy, loop.call_soon_threadsafe)
         host = Host(role, clock, transport, runner=runner)
@@ -458,11 +454,11 @@ def _keep_log(running: Running, path: Path) -> None:
     running.closing.append(log.close)
 
 
-def _remembering(role: Agent, state: StateFile | None) -> Agent:
+def _prepare(role: Agent, place: Place, state: StateFile | None) -> None:
     """It shows the token and the claim of its last run, or a new claim if there was none."""
     kept = state.agent if state else AgentState()
     role.remember(kept if kept.claim else structs.replace(kept, claim=token_hex(32)))
-    return role
+    role.is_far = place.is_far
 
 
 def _begin(

@@ -6,7 +6,6 @@ and push their answer. `dialects/negotiation.py` decides; a transport brings `po
 """
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -67,7 +66,7 @@ class _Asking:
     ) -> None:
         self._dialects, self._peer, self._message = dialects, dialects.peer_at(to), message
         self._until, self._done, self._dialect = until, done, dialect_of(to.dialect)
-        self._is_open = True
+        self._negotiation, self._is_open = Negotiation(self._peer, message), True
         self._stop: Cancel = lambda: None
 
     def _ask(self, dialect: Dialect, tools: Tools | None = None) -> None:
@@ -107,10 +106,6 @@ class Conversation(_Asking):
     """One call, in as many dialects as it takes."""
 
     _first: Answer | None = None  # what the first dialect brought
-
-    @cached_property
-    def _negotiation(self) -> Negotiation:
-        return Negotiation(self._peer, self._message)
 
     def begin(self) -> Cancel:
         self._ask(self._negotiation.begin())

@@ -120,7 +120,8 @@ class HttpTransport:
         self._to_manager = HttpClient(self.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._buckets = Buckets(policy.rate)
         self.dialects = PeerDialects(clock, self._post)
-        self._on_ask: OnAsk = _is_starting
+        starting = errors.StorageError("this agent is starting; try again in a second")
+        self._on_ask: OnAsk = lambda message, caller, reply: reply(starting)
         is_player = policy.receiver == "player"  # Whose referee may be foreign.
         self._decide(not is_player)
         self._read_request = lenient.read_request if is_player else requests.read_request
@@ -282,7 +283,8 @@ class HttpTransport:
 
     def _ask_where(self, message: Message, caller: Caller, reply: "_Reply") -> None:
         """Ask; a registration at a host name after its addresses were looked up."""
-        name = name_in(_endpoint_in(message)) if isinstance(message, REGISTRATIONS) else ""
+        meta = getattr(message, "player_meta", None) or getattr(message, "referee_meta", None)
+        name = name_in(meta.contact_endpoint) if meta else ""
         if not name or len(self._looking_up) >= LOOK_UPS_MAX:
             self._on_ask(message, caller, reply)
             return
@@ -331,7 +333,9 @@ class _Reply(Struct):
             status = answer.http_status
             if status == 200 and self._is_told_by_status and self._is_registration:
                 status = 400 if isinstance(answer, errors.ProtocolViolation) else 403
-            self.respond(status if body else 202, body, _headers(answer))
+            seconds = str(answer.context.get("retry_after", 1))
+            headers = (("Retry-After", seconds),) if answer.http_status in (429, 503) else ()
+            self.respond(status if body else 202, body, headers)
         else:
             body = self.transport.write_answer(self.envelope, answer)
             is_refused = self._is_told_by_status and getattr(answer, "status", "") == "REJECTED"
@@ -356,12 +360,6 @@ class _Reply(Struct):
     def _is_told_by_status(self) -> bool:
         """Whether it is not JSON-RPC at the path of document 001, where only the body tells."""
         return self.path == "/register" or self.envelope.form is Form.BARE
-
-
-def _is_starting(
-    message: Message, caller: Caller, reply: Callable[[Message | LeagueError], None]
-) -> None:
-    reply(errors.StorageError("this agent is starting; try again in a second"))
 
 
 class _OutgoingCall(Call):
@@ -437,18 +435,6 @@ class _Letter(Call):
             telling.done(telling.failed)
 
 
-def _endpoint_in(message: messages.LeagueRegisterRequest | messages.RefereeRegisterRequest) -> str:
-    if isinstance(message, messages.LeagueRegisterRequest):
-        return message.player_meta.contact_endpoint
-    return message.referee_meta.contact_endpoint
-
-
 def _payer(source: str) -> str:
     """All loopback addresses of this machine are one source."""
     return "127.0.0.1" if source.removeprefix("::ffff:").startswith("127.") else source
-
-
-def _headers(error: LeagueError) -> Sequence[tuple[str, str]]:
-    if error.http_status in (429, 503):
-        return (("Retry-After", str(error.context.get("retry_after", 1))),)
-    return ()

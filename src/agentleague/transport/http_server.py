@@ -478,10 +478,7 @@ _NO_SUCH_HOST = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 
 
 async def listen(hosts: Sequence[str], port: int) -> list[socket.socket]:
-    """A socket for each host that this machine has, all with the same port; 0 is any free one.
-
-    Raises: OSError when the port is busy or the machine has none of the hosts.
-    """
+    """A socket for each host that this machine has, all with one port. Raises OSError if none."""
     sockets: list[socket.socket] = []
     trouble = OSError("There is no host to listen on.")
     with ExitStack() as opened:

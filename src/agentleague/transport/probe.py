@@ -51,13 +51,10 @@ class Probes:
                 found = await reachable(self._guard, url, min(self.seconds, ONE_TRY_SECONDS))
 
 
-async def reachable(
-    guard: Guard, url: str, seconds: float, pause_seconds: float = PAUSE_SECONDS
-) -> bool:
+async def reachable(guard: Guard, url: str, seconds: float) -> bool:
     """Whether somebody listens there within so many seconds; it is tried after each pause."""
     endpoint = parse_url(url)._replace(scheme="http")  # Without a handshake nothing is sent.
-    dialer = Dialer(guard)
-    pause = min(FIRST_PAUSE_SECONDS, pause_seconds)
+    dialer, pause = Dialer(guard), FIRST_PAUSE_SECONDS
     try:
         async with asyncio.timeout(seconds):
             while True:
@@ -65,7 +62,7 @@ async def reachable(
                     await dialer.dial(endpoint, _HangsUp())
                     return True
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, pause_seconds)
+                pause = min(2 * pause, PAUSE_SECONDS)
     except TimeoutError:
         return False
 
