@@ -10,6 +10,7 @@ from agentleague.simulation import sqlite_disk
 from agentleague.simulation.clock import VirtualClock
 from agentleague.simulation.modes import MODES, attempt
 from agentleague.simulation.sqlite_disk import SqliteDisk
+from agentleague.storage.directory import FILE_NAME
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def test_a_write_that_fails_is_refused_and_leaves_nothing(disk):
 def test_rows_that_are_missing_in_the_files_are_found(disk):
     write(disk, [1, 2])
     (disk._directory / "journal.head").unlink()
-    with sqlite3.connect(disk._directory / sqlite_disk.FILE_NAME) as connection:
+    with sqlite3.connect(disk._directory / FILE_NAME) as connection:
         connection.execute("DELETE FROM rows WHERE seq = 2")
     disk.crash()
 
