@@ -182,15 +182,3 @@ def _sentence(cls: type) -> str:
 
 def _link(name: str) -> str:
     return f"[{name}](#{name.lower()})" if name else ""
-
-
-def wire_errors() -> Iterator[type[LeagueError]]:
-    """Each class that has a wire code of its own, by code: the error table."""
-    found: dict[str, type[LeagueError]] = {}
-    waiting: list[type[LeagueError]] = LeagueError.__subclasses__()
-    while waiting:
-        cls = waiting.pop(0)
-        if "code" in vars(cls):
-            found.setdefault(cls.code, cls)
-        waiting.extend(cls.__subclasses__())
-    return iter(found[code] for code in sorted(found))
