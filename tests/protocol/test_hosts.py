@@ -15,6 +15,8 @@ from tables import each_row
         ("http://10.0.0.7:8001/mcp", "10.0.0.7", True),
         ("http://[fd00::7]:8001/mcp", "fd00:0::7", True),
         ("http://10.0.0.7:8001/mcp", "10.0.0.8", False),
+        ("http://10.0.0.7:8001/mcp", "::ffff:10.0.0.7", True),
+        ("http://10.0.0.7:8001/mcp", "::ffff:10.0.0.8", False),
         ("http://ref.example:8001/mcp", "10.0.0.7", False),
     ],
 )
