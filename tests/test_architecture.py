@@ -49,7 +49,17 @@ SUITES = {
 
 # What a pure folder may import: data structures and text, nothing that reads, waits or draws.
 PURE_IMPORTS = {
-    *("abc", "array", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib"),
+    *(
+        "abc",
+        "array",
+        "base64",
+        "collections",
+        "contextlib",
+        "copy",
+        "dataclasses",
+        "datetime",
+        "difflib",
+    ),
     *("enum", "functools", "hashlib", "hmac", "ipaddress", "itertools", "json", "math"),
     *("msgspec", "operator", "random", "re", "string", "types", "typing", "unicodedata"),
     *("urllib", "zlib", "agentleague"),
