@@ -14,6 +14,7 @@ from agentleague.protocol.mcp import (
     may_be_mcp,
     read,
 )
+from rules import rule
 
 NOW, LAST = STATELESS[0], WITH_HANDSHAKE[0]
 SERVER = {"name": "agentleague-manager", "version": "1"}
@@ -90,6 +91,7 @@ def test_an_ordinary_message_is_not_even_read_as_mcp():
     assert not may_be_mcp(head(), body("tools/call", CALL))
 
 
+@rule("R-MCP-02")
 @pytest.mark.parametrize(
     ("request_", "code", "said"),
     [
@@ -129,6 +131,7 @@ def test_a_fault_is_a_bad_request_that_names_it(request_, code, said):
     assert said in told["error"]["message"]
 
 
+@rule("R-MCP-02")
 def test_a_version_that_is_not_known_is_answered_with_those_that_are():
     head, body = stateless(meta={**META, VERSION: "2099-01-01"}, mcp_protocol_version="2099-01-01")
 

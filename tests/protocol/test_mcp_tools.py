@@ -46,7 +46,9 @@ def test_every_message_that_a_role_takes_is_a_tool_without_its_envelope(role):
     for tool in tools:
         takes = tool["inputSchema"]
         assert takes["type"] == tool["outputSchema"]["type"] == "object"
-        assert not ENVELOPE & {*takes["properties"], *takes.get("required", ())}
+        assert not ENVELOPE & {*takes["properties"], *takes["required"]}
+        kind = next(kind for kind in MESSAGES.values() if kind.method == tool["name"])
+        assert {*takes["properties"]} == {*kind.cls.__struct_fields__} - ENVELOPE
         assert tool["description"].count("\n") == 0
         assert "auth_token" in takes["properties"]
         assert "description" in takes["properties"]["auth_token"]
@@ -173,24 +175,26 @@ def test_a_resource_has_a_content_and_one_that_is_not_there_an_error():
     read = request("resources/read", uri="league://standings")
     old = request("resources/read", False, uri="league://standings")
 
-    content = told(write_result(read, "league://standings", b'{"a":1}', "", failed=False))
+    content = told(write_result(read, b'{"a":1}'))
     assert content["contents"][0]["text"] == '{"a":1}'
     assert content["ttlMs"] == 0
-    missing = told(write_result(read, "league://standings", b"{}", "not yet", failed=True))
+    missing = told(write_result(read, b"{}", "not yet", failed=True))
     assert missing == {
         **{"code": -32602, "message": "not yet"},
         "data": {"uri": "league://standings"},
     }
-    assert told(write_result(old, "x", b"{}", "not yet", failed=True))["code"] == -32002
+    assert told(write_result(old, b"{}", "not yet", failed=True))["code"] == -32002
 
 
 def test_a_result_is_an_object_and_a_text():
-    plain = told(write_result(request("tools/call"), "", b'{"a":1}', "", failed=False))
-    failed = told(write_result(request("tools/call"), "", b"{}", "Try again.", failed=True))
+    plain = told(write_result(request("tools/call"), b'{"a":1}'))
+    failed = told(write_result(request("tools/call"), b"{}", "Try again.", failed=True))
 
     assert plain["structuredContent"] == json.loads(plain["content"][0]["text"]) == {"a": 1}
     assert (plain["isError"], failed["isError"]) == (False, True)
     assert failed["content"] == [{"type": "text", "text": "Try again."}]
+    list_failed = told(write_result(request("tools/list"), b"{}", "Slow down.", failed=True))
+    assert list_failed == {"code": -32603, "message": "Slow down."}
 
 
 def test_the_prompt_teaches_the_rules_and_the_tools_of_a_host():

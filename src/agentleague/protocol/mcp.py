@@ -38,7 +38,7 @@ _METHOD = re.compile(
 )
 _BEARER = re.compile(rb"\r\nauthorization:[ \t]*bearer[ \t]+(\S+)", re.IGNORECASE)
 _BASE64 = re.compile(r"=\?base64\?(.*)\?=")
-_SHOWN, _ID_LETTERS = 100, 256  # letters of what was sent that are repeated
+_SHOWN, _ID_LETTERS = 100, 64  # letters of what was sent that are repeated
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -144,7 +144,11 @@ def _fault_of_form(request: Request, value: Mapping[str, Any], params: Any) -> _
     if value.get("jsonrpc") != "2.0" or not request.method:
         return INVALID, "send one JSON-RPC 2.0 request: jsonrpc, id, method, params", UNSET
     if request.id is None:
-        return INVALID, "id must be a text or a whole number of 53 bits, not null", UNSET
+        return (
+            INVALID,
+            "id must be a text of at most 64 letters or a whole number of 53 bits",
+            UNSET,
+        )
     if given is UNSET and not request.method.startswith("notifications/"):
         return INVALID, f"{request.method[:_SHOWN]} needs an id", UNSET
     if not isinstance(params, dict) or (key and not isinstance(params.get(key), str)):

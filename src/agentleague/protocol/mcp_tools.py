@@ -11,36 +11,25 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
+from agentleague.protocol import mcp
 from agentleague.protocol.codec import taken_by
-from agentleague.protocol.mcp import (
-    BAD_PARAMS,
-    NO_METHOD,
-    NOT_FOUND,
-    VERSIONS,
-    WITH_HANDSHAKE,
-    Answer,
-    Request,
-)
+from agentleague.protocol.mcp import Answer, Request
 from agentleague.protocol.messages import MESSAGES, METHODS, Message
-from agentleague.protocol.schema import Schema, answer_of, message_schema
 
 ENVELOPE = frozenset({"message_type", *Message.__struct_fields__}) - {"auth_token"}
 LIST_MS = 60_000  # so long a list may be kept
 _QUERIES = ("LEAGUE_QUERY", "MATCH_STATE_REQUEST")
-_LISTS = {
-    "tools/list": "tools",
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-    "prompts/list": "prompts",
-}
+_LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 _STATELESS_ONLY = {"server/discover": True, "initialize": False, "ping": False}
-_TYPES: dict[Any, tuple[type, ...]] = {
+_TYPES: dict[str, tuple[type, ...]] = {
     **{"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)},
     **{"object": (dict,), "array": (list,)},
 }
-_SHOWN = 100
-_encode = msgspec.json.Encoder().encode
+_UNSAID = ("$schema", "$id", "title", "examples")  # to save words, which models pay for
+_UNSAID_OF_ANSWERS = (*_UNSAID, "description", "default", "minimum", "maximum")
+_SHOWN = 100  # letters of what was sent
 
+Schema = dict[str, Any]
 Respond = Callable[..., None]  # takes an object or a LeagueError, and a text for people if wanted
 
 
@@ -61,19 +50,25 @@ class Tool(Struct, frozen=True):
         about = {"description": self.description, "annotations": self.annotations}
         return {"name": self.name, **about, **schemas}
 
+    @property
+    def parameters(self) -> str:
+        """Which arguments it takes, in words."""
+        needed, known = self.input_schema.get("required", ()), self.input_schema["properties"]
+        names = [f"{name} (required)" if name in needed else name for name in known]
+        return f"the arguments are {', '.join(names)}" if names else "it takes no arguments"
+
     def fault(self, arguments: Mapping[str, Any]) -> str:
         """What is wrong with these arguments, and what there is instead; empty if nothing."""
         known = self.input_schema["properties"]
         for name in self.input_schema.get("required", ()):
             if name not in arguments:
-                return f"the argument {name!r} is missing; {_listed(self.input_schema)}"
+                return f"the argument {name!r} is missing; {self.parameters}"
         for name, value in arguments.items():
             if name not in known:
-                return f"there is no argument {name[:_SHOWN]!r}; {_listed(self.input_schema)}"
-            wanted = known[name].get("type")
-            kinds = _TYPES.get(str(wanted), (object,))
+                return f"there is no argument {name[:_SHOWN]!r}; {self.parameters}"
+            kinds = _TYPES.get(str(known[name].get("type")), (object,))
             if not isinstance(value, kinds) or (type(value) is bool and int in kinds):
-                return f"the argument {name!r} must be of type {wanted}"
+                return f"the argument {name!r} must be of type {known[name]['type']}"
         return ""
 
 
@@ -85,11 +80,19 @@ class Resource(NamedTuple):
     description: str
     query_type: str
 
-    def parameters(self, uri: str) -> dict[str, str] | None:
-        """The parameters in an address; None if it is that of another resource."""
+    @property
+    def row(self) -> dict[str, Any]:
+        """How it is listed."""
+        address = "uriTemplate" if "{" in self.uri else "uri"
+        about = {"name": self.name, "description": self.description}
+        return {address: self.uri, **about, "mimeType": "application/json"}
+
+    def query(self, uri: str) -> dict[str, Any] | None:
+        """The query that reads an address; None if it is that of another resource."""
         stem, _, name = self.uri.rstrip("}").partition("{")
         found = re.fullmatch(re.escape(stem) + ("([^/]+)" if name else ""), uri)
-        return ({name: found[1]} if name else {}) if found else None
+        params = {name: found[1]} if found and name else {}
+        return {"query_type": self.query_type, "query_params": params} if found else None
 
 
 class Prompt(NamedTuple):
@@ -101,18 +104,15 @@ class Prompt(NamedTuple):
 
 
 class Call(NamedTuple):
-    """What must be done for an answer: call a tool that was added, or ask with a message.
-
-    A resource is read with a query.
-    """
+    """What must be done for an answer: a message asked or, if it was added, a tool called."""
 
     name: str
     arguments: dict[str, Any]
     tool: Tool | None = None
-    uri: str = ""
+    uri: str = ""  # of the resource that is read so
 
 
-RESOURCES = (
+_RESOURCES = (
     Resource("league://standings", "standings", "The table of the league.", "GET_STANDINGS"),
     Resource("league://schedule", "schedule", "Who meets whom, round by round.", "GET_SCHEDULE"),
     Resource("league://matches/{match_id}", "match", "A match, as R1M1.", "GET_MATCH"),
@@ -131,27 +131,27 @@ class Catalogue:
 
     def __init__(self, role: str) -> None:
         self._about = _INSTRUCTIONS[role]
-        self._types = [name for name in MESSAGES if name in taken_by(role)]
+        self._methods = {
+            str(kind.method): name for name, kind in MESSAGES.items() if name in taken_by(role)
+        }
         self.tools: dict[str, Tool] = {}
-        self._resources: list[Resource] = [*RESOURCES] if role == "manager" else []
+        self._resources = _RESOURCES if role == "manager" else ()
         self._prompts: dict[str, Prompt] = {}
 
     def add(self, offer: Tool | Prompt) -> None:
         """Offer this too; a tool is preferred to a message of the same name."""
-        if isinstance(offer, Tool):
-            self.tools[offer.name] = offer
-        else:
-            self._prompts[offer.name] = offer
-        self.__dict__.pop("_rows", None)
+        place: dict[str, Any] = self.tools if isinstance(offer, Tool) else self._prompts
+        place[offer.name] = offer
+        self.__dict__.pop("_lists", None)
 
     def answer(self, request: Request) -> Answer | Call:
         """The answer, or what must be called for it."""
-        method, family = request.method, request.method.partition("/")[0]
-        is_elsewhere = _STATELESS_ONLY.get(method, request.is_stateless) != request.is_stateless
-        is_offered = family in self._capabilities or method in _STATELESS_ONLY
-        handler = _HANDLERS.get(method)
-        if handler is None or is_elsewhere or not is_offered:
-            return request.error(NO_METHOD, f"Method not found: {method[:_SHOWN]}")
+        method, is_stateless = request.method, request.is_stateless
+        is_there = _STATELESS_ONLY.get(method, is_stateless) == is_stateless
+        is_offered = method in _STATELESS_ONLY or method.partition("/")[0] in self._capabilities
+        handler = _HANDLERS.get(method) if is_there and is_offered else None
+        if handler is None:
+            return request.error(mcp.NO_METHOD, f"Method not found: {method[:_SHOWN]}")
         return handler(self, request)
 
     @property
@@ -163,107 +163,102 @@ class Catalogue:
         """What a handshake or a discovery tells."""
         about = {"capabilities": self._capabilities, "instructions": self._about}
         if request.is_stateless:
-            return request.result({"supportedVersions": VERSIONS, **about}, fresh_ms=LIST_MS)
-        asked = request.params.get("protocolVersion")
-        version = asked if asked in WITH_HANDSHAKE else WITH_HANDSHAKE[0]
-        return request.result({"protocolVersion": version, "serverInfo": request.server, **about})
+            return request.result({"supportedVersions": mcp.VERSIONS, **about}, fresh_ms=LIST_MS)
+        asked, known = request.params.get("protocolVersion"), mcp.WITH_HANDSHAKE
+        about |= {"protocolVersion": asked if asked in known else known[0]}
+        return request.result({**about, "serverInfo": request.server})
 
     def _ping(self, request: Request) -> Answer:
         return request.result({})
 
     def _list(self, request: Request) -> Answer:
-        return request.result(self._rows[request.method], fresh_ms=LIST_MS)
+        return request.result(self._lists[request.method], fresh_ms=LIST_MS)
 
     @cached_property
-    def _rows(self) -> dict[str, dict[str, Raw]]:
-        """Each list as JSON, always in the same order."""
-        messages = {str(MESSAGES[name].method): name for name in self._types}
-        unlike = (name for method, name in messages.items() if method not in self.tools)
-        tools = [*self.tools.values(), *map(_of_message, unlike)]
-        rows: dict[str, list[Any]] = {
-            "tools/list": [tool.row for tool in tools],
-            "resources/list": [
-                _about(each, "uri") for each in self._resources if "{" not in each.uri
-            ],
-            "resources/templates/list": [
-                _about(each, "uriTemplate") for each in self._resources if "{" in each.uri
-            ],
-            "prompts/list": [
-                {"name": each.name, "description": each.description}
-                for each in self._prompts.values()
-            ],
+    def _lists(self) -> dict[str, dict[str, list[Any]]]:
+        """All lists; the tools that were added come first, then messages in the table's order."""
+        added, rows = self.tools, [each.row for each in self._resources]
+        messages = (name for method, name in self._methods.items() if method not in added)
+        tools = [each.row for each in (*added.values(), *map(_of_message, messages))]
+        prompts = [each._asdict() for each in self._prompts.values()]
+        shown = [{key: row[key] for key in ("name", "description")} for row in prompts]
+        lists = {
+            "tools": tools,
+            "resources": [row for row in rows if "uri" in row],
+            "resourceTemplates": [row for row in rows if "uri" not in row],
+            "prompts": shown,
         }
-        return {method: {_LISTS[method]: Raw(_encode(found))} for method, found in rows.items()}
+        return {method: {key: lists[key]} for method, key in zip(_LISTS, lists, strict=True)}
 
     def _call(self, request: Request) -> Answer | Call:
         name, arguments = request.params["name"], request.params.get("arguments") or {}
         if not isinstance(arguments, dict):
-            return request.error(BAD_PARAMS, "params.arguments must be an object")
+            return request.error(mcp.BAD_PARAMS, "params.arguments must be an object")
         is_typed = "message_type" in arguments or isinstance(arguments.get("message"), dict)
-        if name in self.tools or METHODS.get(name.lower()) in self._types or is_typed:
+        is_message = METHODS.get(name.lower()) in self._methods.values() or is_typed
+        if name in self.tools or is_message:
             return Call(name, arguments, self.tools.get(name))
-        there = ", ".join([*self.tools, *(str(MESSAGES[each].method) for each in self._types)])
-        return request.error(BAD_PARAMS, f"Unknown tool {name[:_SHOWN]!r}; there are {there}")
+        there = ", ".join((*self.tools, *self._methods))
+        return request.error(mcp.BAD_PARAMS, f"Unknown tool {name[:_SHOWN]!r}; there are {there}")
 
     def _read(self, request: Request) -> Answer | Call:
         uri = request.params["uri"]
         for each in self._resources:
-            if (found := each.parameters(uri)) is not None:
-                query = {"query_type": each.query_type, "query_params": found}
+            if query := each.query(uri):
                 return Call("league_query", query, None, uri)
         there = ", ".join(each.uri for each in self._resources)
         return not_found(request, f"Resource not found; there are {there}")
 
     def _prompt(self, request: Request) -> Answer:
         name = request.params["name"]
-        prompt = self._prompts.get(name)
-        if prompt is None:
-            there = ", ".join(self._prompts)
-            return request.error(BAD_PARAMS, f"Unknown prompt {name[:_SHOWN]!r}; there are {there}")
+        if (prompt := self._prompts.get(name)) is None:
+            why = f"Unknown prompt {name[:_SHOWN]!r}; there are {', '.join(self._prompts)}"
+            return request.error(mcp.BAD_PARAMS, why)
         said = {"role": "user", "content": {"type": "text", "text": prompt.text}}
         return request.result({"description": prompt.description, "messages": [said]})
 
 
 _HANDLERS: dict[str, Callable[[Catalogue, Request], Answer | Call]] = {
-    "server/discover": Catalogue._begin,
-    "initialize": Catalogue._begin,
-    "ping": Catalogue._ping,
     **dict.fromkeys(_LISTS, Catalogue._list),
-    "tools/call": Catalogue._call,
-    "resources/read": Catalogue._read,
-    "prompts/get": Catalogue._prompt,
+    **{"server/discover": Catalogue._begin, "initialize": Catalogue._begin},
+    **{"ping": Catalogue._ping, "tools/call": Catalogue._call},
+    **{"resources/read": Catalogue._read, "prompts/get": Catalogue._prompt},
 }
 
 
 def not_found(request: Request, why: str) -> Answer:
     """That a resource is not there, in the words of its revision."""
-    code = BAD_PARAMS if request.is_stateless else NOT_FOUND
+    code = mcp.BAD_PARAMS if request.is_stateless else mcp.NOT_FOUND
     return request.error(code, why, {"uri": request.params["uri"][:256]})
 
 
-def write_result(request: Request, uri: str, value: bytes, text: str, *, failed: bool) -> Answer:
+def write_result(request: Request, value: bytes, text: str = "", *, failed: bool = False) -> Answer:
     """The result of a tool as an object and as text, or the content of a resource."""
-    if failed and uri:
-        return not_found(request, text)
-    if uri:
-        content = {"uri": uri, "mimeType": "application/json", "text": value.decode()}
-        return request.result({"contents": [content]}, fresh_ms=0)
-    shown = [{"type": "text", "text": text or value.decode()}]
-    return request.result({"content": shown, "structuredContent": Raw(value), "isError": failed})
+    if request.method == "tools/call":
+        shown = [{"type": "text", "text": text or value.decode()}]
+        result = {"content": shown, "structuredContent": Raw(value), "isError": failed}
+        return request.result(result)
+    if failed:
+        is_read = request.method == "resources/read"
+        return not_found(request, text) if is_read else request.error(mcp.INTERNAL, text)
+    about = {"uri": request.params["uri"], "mimeType": "application/json"}
+    return request.result({"contents": [{**about, "text": value.decode()}]}, fresh_ms=0)
 
 
 def arguments_of(name: str, arguments: Mapping[str, Any]) -> str:
     """Which arguments the tool of a message takes, and which of those sent it does not."""
-    takes = _of_message(METHODS[name.lower()]).input_schema
-    unknown = [each[:_SHOWN] for each in arguments if each not in {*takes["properties"], *ENVELOPE}]
-    return f"{', '.join(unknown)}: no such argument; " * bool(unknown) + _listed(takes)
+    tool = _of_message(METHODS[name.lower()])
+    known = {*tool.input_schema["properties"], *ENVELOPE}
+    unknown = ", ".join(each[:_SHOWN] for each in arguments if each not in known)
+    return f"{unknown}: no such argument; {tool.parameters}" if unknown else tool.parameters
 
 
 def play_prompt(game: str, rules: str, options: Mapping[str, Any]) -> Prompt:
     """How to play this league's game with the tools of a host."""
-    own = f" In this league: {_encode(options).decode()}." if options else ""
+    told = " ".join(rules.split())
+    told += f" In this league: {msgspec.json.encode(options).decode()}." if options else ""
     text = (
-        f"Play {game} in a league against other agents. The rules: {rules}{own}\n\n"
+        f"Play {game} in a league against other agents. The rules: {told}\n\n"
         "1. Call join_league once, with the name under which you play.\n"
         "2. Call wait_for_turn. It returns within 25 seconds; while it says that you wait, call it "
         "again: it may take minutes until the league or your next match begins.\n"
@@ -277,43 +272,20 @@ def play_prompt(game: str, rules: str, options: Mapping[str, Any]) -> Prompt:
 
 
 def _of_message(message_type: str) -> Tool:
+    from agentleague.protocol.schema import answer_of, message_schema  # Most are never asked.
+
     kind, is_query = MESSAGES[message_type], message_type in _QUERIES
-    takes = _slim(message_schema(message_type), _OF_ALL)
-    takes["properties"] = {
-        name: about for name, about in takes["properties"].items() if name not in ENVELOPE
-    }
+    takes = _without(message_schema(message_type), _UNSAID)
+    fields = takes["properties"].items()
+    takes["properties"] = {name: about for name, about in fields if name not in ENVELOPE}
     takes["required"] = [name for name in takes["required"] if name not in ENVELOPE]
-    gives = _slim(message_schema(str(answer_of(kind))), _OF_OUTPUT)
+    gives = _without(message_schema(str(answer_of(kind))), _UNSAID_OF_ANSWERS)
     hints = {"readOnlyHint": is_query, "openWorldHint": False}
     hints |= {} if is_query else {"destructiveHint": message_type == "LEAGUE_COMMAND"}
     return Tool(str(kind.method), str(kind.cls.__doc__), takes, gives, hints)
 
 
-_OF_ALL = ("$schema", "$id", "title", "examples")
-_OF_OUTPUT = (*_OF_ALL, "description", "default", "minimum", "maximum")
-
-
-def _slim(schema: Any, without: tuple[str, ...]) -> Any:
-    """A schema without what a caller, or a model that pays for each word, does not need."""
-    if isinstance(schema, list):
-        return [_slim(each, without) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: {name: _slim(each, without) for name, each in about.items()}
-        if key in ("properties", "$defs")
-        else _slim(about, without)
-        for key, about in schema.items()
-        if key not in without
-    }
-
-
-def _about(resource: Resource, address: str) -> dict[str, str]:
-    about = {"name": resource.name, "description": resource.description}
-    return {address: resource.uri, **about, "mimeType": "application/json"}
-
-
-def _listed(schema: Schema) -> str:
-    required = schema.get("required", ())
-    names = [f"{name} (required)" if name in required else name for name in schema["properties"]]
-    return f"the arguments are {', '.join(names)}" if names else "it takes no arguments"
+def _without(schema: Any, keys: tuple[str, ...]) -> Any:
+    if isinstance(schema, dict):
+        return {key: _without(at, keys) for key, at in schema.items() if key not in keys}
+    return [_without(each, keys) for each in schema] if isinstance(schema, list) else schema

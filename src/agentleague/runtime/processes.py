@@ -27,6 +27,7 @@ from agentleague.games.game import Game
 from agentleague.league.events import LeagueOpened, read_event
 from agentleague.player.role import Player
 from agentleague.protocol.codec import encode
+from agentleague.protocol.mcp_tools import play_prompt
 from agentleague.roles.agent import Agent, AgentState, Refused
 from agentleague.roles.effects import Effect
 from agentleague.roles.ports import Journal, Row
@@ -334,6 +335,7 @@ async def open_manager(
         is_referee=lambda token: bool(managers) and managers[0].is_referee(token),
     )
     transport = HttpTransport(clock, policy)
+    transport.mcp.add(play_prompt(game.name, game.__doc__ or "", settings.game_options))
     url = await place.open(transport)
     journal = open_journal(directory, wall, partial(_deliver, loop), survives=home.survives)
     try:

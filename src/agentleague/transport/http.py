@@ -29,6 +29,7 @@ from agentleague.transport.fallback import Conversation, PeerDialects, as_value,
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import Call, ClientLimits, HttpAnswer, HttpClient, request_of
 from agentleague.transport.http_server import HttpRequest, HttpServer, Response, ServerLimits
+from agentleague.transport.mcp import McpEndpoint, McpReply, Read, Todo
 
 T = TypeVar("T")
 
@@ -122,6 +123,7 @@ class HttpTransport:
         self.dialects = PeerDialects(clock, self._post)
         starting = errors.StorageError("this agent is starting; try again in a second")
         self._on_ask: OnAsk = lambda message, caller, reply: reply(starting)
+        self.wall, self.mcp = policy.wall, McpEndpoint(self, policy.receiver)
         is_player = policy.receiver == "player"  # Whose referee may be foreign.
         self._decide(not is_player)
         self._read_request = lenient.read_request if is_player else requests.read_request
@@ -235,10 +237,13 @@ class HttpTransport:
 
     def _on_request(self, request: HttpRequest, respond: Response) -> None:
         body, source, proxies = request.body, request.source, self._policy.proxies
-        envelope, message, error, missing = self._own_form.read(body) or self._read_request(
-            body, self._taken, thorough=self._decides, path=request.path
-        )
-        reply = _Reply(self, envelope, respond, request.path)
+        read: Read | None = self._own_form.read(body)
+        reply: _Reply | McpReply | None = None
+        if read is None:
+            found = self.mcp.read(request, respond)
+            read, reply = found or (self.read_league(body, request.path), None)
+        envelope, message, error, missing = read
+        reply = reply or _Reply(self, envelope, respond, request.path)
         if request.is_forwarded or proxies.own_name:
             source = proxies.source_of(source, request.head)
         token = (message.auth_token or None) if message else None
@@ -255,13 +260,17 @@ class HttpTransport:
         else:
             self._on_ask(message, caller, reply)
 
+    def read_league(self, body: bytes, path: str) -> codec.Incoming:
+        """Read a request in a dialect of the league."""
+        return self._read_request(body, self._taken, thorough=self._decides, path=path)
+
     def _weigh(
         self,
         source: str,
         account: str,
         caller: Caller,
-        what: Message | LeagueError | None,
-        reply: "_Reply",
+        what: Message | LeagueError | Todo | None,
+        reply: "_Reply | McpReply",
     ) -> None:
         """Count a request against the rate: refuse it, delay it or let it through."""
         now, rate = self._clock.now(), self._policy.rate
@@ -270,18 +279,19 @@ class HttpTransport:
         if delay is None:
             wait = max(1, round(self._buckets.seconds_until_free(account, now)))
             full = errors.RateLimited("too many requests; slow down", retry_after=wait)
-            # The refusal may wait for seconds.
-            reply.envelope.body, reply.envelope.whole = b"{}", b""
+            reply.forget()
             held = self._buckets.hold(account, now)
             tell = partial(reply.refuse, source, full)
             self.server.hold(held, tell, reply.respond.drop)
         elif isinstance(what, Message):
             ask = partial(self._ask_where, what, caller, reply)
             self._clock.call_at(now + delay, ask) if delay else ask()
+        elif callable(what):
+            what(caller)
         else:
             reply.refuse(source, what or errors.InternalError("the request was not read"))
 
-    def _ask_where(self, message: Message, caller: Caller, reply: "_Reply") -> None:
+    def _ask_where(self, message: Message, caller: Caller, reply: "_Reply | McpReply") -> None:
         """Ask; a registration at a host name after its addresses were looked up."""
         meta = getattr(message, "player_meta", None) or getattr(message, "referee_meta", None)
         name = name_in(meta.contact_endpoint) if meta else ""
@@ -315,7 +325,7 @@ class HttpTransport:
 
     def refusal(self, envelope: Envelope, error: LeagueError) -> bytes:
         """An error in the form of its request."""
-        now_text = write(self._policy.wall())
+        now_text = write(self.wall())
         return codec.write_refusal(envelope, error, sender=self.sender(), timestamp=now_text)
 
 
@@ -340,6 +350,10 @@ class _Reply(Struct):
             body = self.transport.write_answer(self.envelope, answer)
             is_refused = self._is_told_by_status and getattr(answer, "status", "") == "REJECTED"
             self.respond((403 if is_refused else 200) if body else 202, body)
+
+    def forget(self) -> None:
+        """Keep nothing of the request: it is refused, and that may wait for seconds."""
+        self.envelope.body, self.envelope.whole = b"{}", b""
 
     def refuse(self, source: str, error: LeagueError) -> None:
         """Answer a request that the role never sees."""
