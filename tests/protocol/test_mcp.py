@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentleague.protocol.mcp import (
     STATELESS,
@@ -14,6 +16,7 @@ from agentleague.protocol.mcp import (
     may_be_mcp,
     read,
 )
+from agentleague.protocol.mcp_tools import Call, Catalogue
 from rules import rule
 
 NOW, LAST = STATELESS[0], WITH_HANDSHAKE[0]
@@ -156,3 +159,51 @@ def test_an_answer_has_the_fields_and_the_status_of_its_revision():
 def test_the_token_of_a_caller_is_in_its_authorization_header():
     assert bearer(head(("AUTHORIZATION", "bearer  tok_p01_abc"))) == "tok_p01_abc"
     assert bearer(head(("Authorization", "Basic tok_p01_abc"))) == ""
+
+
+WORDS = st.sampled_from(["_meta", "name", VERSION, "message", "message_type", "x"])
+METHODS = ("initialize", "ping", "tools/list", "resources/read", "prompts/get", "server/discover")
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+REQUESTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0") | VALUES,
+        "id": st.integers() | VALUES,
+        "method": st.sampled_from([*METHODS, "tools/call"]) | VALUES,
+        "params": st.fixed_dictionaries(
+            {},
+            optional={
+                "name": st.sampled_from(["league_query", "play"]) | VALUES,
+                "uri": st.just("league://standings") | VALUES,
+                "arguments": VALUES,
+                "protocolVersion": VALUES,
+                "_meta": st.just(META) | st.fixed_dictionaries({VERSION: VALUES}) | VALUES,
+            },
+        )
+        | VALUES,
+    },
+)
+SENT = st.lists(
+    st.tuples(
+        st.sampled_from([*OF_CALL, "mcp-name", "Authorization"]),
+        st.sampled_from([NOW, LAST, "tools/call", "league_query", "=?base64?bGVhZ3Vl?=", "", "ÿ"]),
+    ),
+    max_size=4,
+)
+
+
+@given(REQUESTS | VALUES, SENT)
+def test_whatever_is_sent_is_refused_answered_called_or_left_alone(value, headers):
+    asked, text = None, json.dumps(value).encode()
+
+    try:
+        asked = read(head(*headers), text, SERVER)
+        answer = Catalogue("manager").answer(asked) if asked else (200, b"{}")
+    except Refused as refused:
+        answer = refused.answer
+
+    assert isinstance(answer, Call) or answer[0] in (200, 400, 404)

@@ -53,13 +53,14 @@ class Tool(Struct, frozen=True):
     @property
     def parameters(self) -> str:
         """Which arguments it takes, in words."""
-        needed, known = self.input_schema.get("required", ()), self.input_schema["properties"]
+        about = self.input_schema
+        needed, known = about.get("required", ()), about.get("properties", {})
         names = [f"{name} (required)" if name in needed else name for name in known]
         return f"the arguments are {', '.join(names)}" if names else "it takes no arguments"
 
     def fault(self, arguments: Mapping[str, Any]) -> str:
         """What is wrong with these arguments, and what there is instead; empty if nothing."""
-        known = self.input_schema["properties"]
+        known = self.input_schema.get("properties", {})
         for name in self.input_schema.get("required", ()):
             if name not in arguments:
                 return f"the argument {name!r} is missing; {self.parameters}"
