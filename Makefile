@@ -9,7 +9,7 @@ PARALLEL := -n $(CORES) --maxprocesses 4 --dist worksteal
 # Tests of real processes wait for them most of the time: more of them can run at once.
 WAITING := -n $(shell echo $$(($(CORES) + 2))) --maxprocesses 6 --dist worksteal
 
-.PHONY: help demo quick test check test-all fuzz bench performance figures picture reference docs snapshots requirements clean
+.PHONY: help demo quick test check test-all fuzz bench performance figures picture reference docs snapshots requirements foreign-mcp clean
 
 help:  ## List what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -21,7 +21,7 @@ demo: .venv/run  ## Play a whole league over real HTTP and print the table.
 quick: .venv/dev  ## Run the tests that start no process, on few random examples; after each change.
 	$(BIN)/pytest -q -m "not slow and not thorough and not process" --hypothesis-profile=quick $(PARALLEL) $(ARGS)
 
-test: .venv/dev  ## Run the tests; they must cover the pure folders; or a part: ARGS="tests/cli".
+test: .venv/dev foreign-mcp  ## Run the tests; they must cover the pure folders; or a part: ARGS="tests/cli".
 ifdef ARGS
 	$(BIN)/pytest -m "not slow" $(WAITING) $(ARGS)
 else
@@ -35,7 +35,7 @@ check: .venv/dev  ## Format, lint, types, architecture, generated pages.
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/test_architecture.py tests/protocol/test_reference.py tests/test_docs.py
 
-test-all: .venv/dev docs  ## All tests, the slow ones too, and the site.
+test-all: .venv/dev foreign-mcp docs  ## All tests, the slow ones too, and the site.
 	FRESH_PROCESSES=1 $(BIN)/pytest --hypothesis-profile=slow -o faulthandler_timeout=3600 $(ARGS)
 
 fuzz: SECONDS ?= 3600
@@ -73,6 +73,8 @@ requirements:  ## Pin the newest versions, with hashes.
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group dev --upgrade pyproject.toml -o requirements/dev.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group docs --upgrade pyproject.toml -o requirements/docs.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group alternative --upgrade -o requirements/alternative.txt
+	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-1 --upgrade -o requirements/mcp-1.txt
+	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-2 --upgrade -o requirements/mcp-2.txt
 	rm -rf .venv-pins
 
 .venv/bin/python:
@@ -97,5 +99,16 @@ install = @echo "Installing $(2): $$(grep -c == $(1)) packages of $(1) (once) â€
 	$(call install,requirements/docs.txt,what its pages need)
 	@touch $@
 
+# MCP software nobody here wrote, for tests/mcp; its two generations do not live in one environment.
+foreign-mcp: .venv/run  ## Install MCP software of others for tests/mcp, as `make test` does.
+	@$(MAKE) --silent --no-print-directory --jobs 2 .venv-mcp-1/ready .venv-mcp-2/ready
+
+# Most of it is never imported: what is, is compiled then.
+.venv-mcp-%/ready: requirements/mcp-%.txt
+	@echo "Installing foreign MCP software for tests/mcp: $$(grep -c == $<) packages of $< (once) â€¦"
+	@$(BIN)/python -m venv --clear --without-pip $(@D)
+	@$(BIN)/pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
+	@touch $@
+
 clean:  ## Remove what was built.
-	rm -rf .venv .venv-alternative .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-alternative .venv-mcp-1 .venv-mcp-2 .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
