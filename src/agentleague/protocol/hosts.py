@@ -6,13 +6,14 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 
-@lru_cache(maxsize=1_024)  # Asked for each connection and each message.
+@lru_cache(maxsize=1_024)
 def is_loopback(host: str) -> bool:
     """Whether the host is this machine: by address, or as localhost."""
     address = _address(host)
     return address.is_loopback if address else host.lower().rstrip(".") == "localhost"
 
 
+@lru_cache(maxsize=1_024)  # Asked for each connection, message and registration.
 def _address(host: str) -> IPv4Address | IPv6Address | None:
     """The address that a host is, without a mapping of IPv4 into IPv6; None if it is a name."""
     try:
