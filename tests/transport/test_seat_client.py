@@ -380,7 +380,7 @@ def test_a_second_answer_is_brought_while_the_first_poll_is_held_and_a_third_wai
 
 
 def test_more_answers_than_one_poll_may_have_go_with_the_next_at_once():
-    scripted = Scripted(lambda body, proof, respond: respond(200, b"x" * 10_000))
+    scripted = Scripted(lambda body, proof, respond: respond(200, b"x" * 1_500))
     scripted.open()
     scripted.hand_out(*range(1, 11))
 
@@ -388,7 +388,7 @@ def test_more_answers_than_one_poll_may_have_go_with_the_next_at_once():
     assert (len(poll["answers"]), poll["wait"], poll["ack"]) == (6, 0.0, 10)
 
 
-@pytest.mark.parametrize("body", [b"x" * 10_241, None])
+@pytest.mark.parametrize("body", [b"x" * 10_001, b'"' * 5_001, None])
 def test_an_answer_that_cannot_be_given_is_a_failure_of_the_agent(body, caplog):
     def deliver(asked, proof, respond):
         if body is None:

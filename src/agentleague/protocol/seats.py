@@ -13,8 +13,7 @@ from agentleague.protocol.jsonrpc import UNREADABLE
 PREFIX = "/seats/"
 CALLS_MAX = 16  # that wait at one seat, and answers in one poll
 WAIT_SECONDS = 25.0  # that a poll is held at most
-ANSWER_BYTES = 10_240  # of one answer: what a referee reads
-POLL_BYTES = 65_536  # of one poll: one such answer, however it is escaped
+BODY_BYTES = 10_240  # of an answer, which a referee reads, and of a poll, which a manager reads
 
 Whole = Annotated[int, Meta(ge=0, le=2**53)]
 Id = Annotated[str, Meta(max_length=64)]

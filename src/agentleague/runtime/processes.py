@@ -93,7 +93,7 @@ class Place:
             return self.endpoint or _url(self.called_at or self.hosts[0], bound)
         raise OSError(f"no port from {self.port} on is free")
 
-    def policy(self, receiver: str, **of_manager: Callable[[str | None], bool]) -> TransportPolicy:
+    def policy(self, receiver: str, **of_manager: Callable[..., Any]) -> TransportPolicy:
         """What the transport of an agent in this place allows."""
         return TransportPolicy(
             receiver,

@@ -20,6 +20,7 @@ from agentleague.protocol import codec, messages
 from agentleague.protocol.fast_path import own_form
 from agentleague.protocol.jsonrpc import Envelope, Form
 from agentleague.protocol.messages import Message
+from agentleague.protocol.seats import url_at
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
@@ -28,8 +29,11 @@ from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import Conversation, PeerDialects, as_value, read
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import Call, ClientLimits, HttpAnswer, HttpClient, request_of
+from agentleague.transport.http_seats import READ_BYTES, SeatingClient, SeatRoutes, seat_client
 from agentleague.transport.http_server import HttpRequest, HttpServer, Response, ServerLimits
 from agentleague.transport.mcp import McpEndpoint, McpReply, Read, Todo
+from agentleague.transport.seat_client import SeatClient
+from agentleague.transport.seats import Seats
 
 T = TypeVar("T")
 
@@ -102,6 +106,9 @@ class TransportPolicy(Struct, frozen=True):
     wall: Callable[[], float]
     is_known: Callable[[str | None], bool] = lambda token: False
     is_referee: Callable[[str | None], bool] = lambda token: False
+    # Whose seat a token opens, and whether a caller may say this to a seated player.
+    seat_of: Callable[[str | None], str | None] = lambda token: None
+    may_call: Callable[[str, Message, Caller], bool] = lambda player_id, message, caller: False
     rate: Rate = Rate()
     names: frozenset[str] = frozenset()
     server: ServerLimits | None = None  # what its server takes, if not what its kind takes
@@ -117,10 +124,18 @@ class HttpTransport:
         self._is_limited = policy.receiver == "manager"
         self.server = self._new_server()
         self.guard = policy.guard
+        self.seats = Seats(clock, int(policy.wall() * 1e6))  # Later processes begin higher.
+        self._seat_routes: SeatRoutes | None = None
+        self._seat: SeatClient | None = None  # where it has no port
         self._client = HttpClient(self.guard)
+        if self._is_limited:
+            self._client = SeatingClient(self.guard, self.seats, clock)
+            self._seat_routes = SeatRoutes(self, policy, clock, self.seats)
         self._to_manager = HttpClient(self.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
+        self._clients = [self._client, self._to_manager]
         self._buckets = Buckets(policy.rate)
         self.dialects = PeerDialects(clock, self._post)
+        self.is_starting = True
         starting = errors.StorageError("this agent is starting; try again in a second")
         self._on_ask: OnAsk = lambda message, caller, reply: reply(starting)
         self.wall, self.mcp = policy.wall, McpEndpoint(self, policy.receiver)
@@ -159,9 +174,27 @@ class HttpTransport:
         """Let answers in flight go out, then close everything."""
         for task in self._looking_up:
             task.cancel()
+        self.server.stopping = True
+        if self._seat_routes:
+            self._seat_routes.stop()
+        if self._seat:
+            self._seat.stop()
         await self.server.stop()
-        await self._client.stop()
-        await self._to_manager.stop()
+        for client in self._clients:
+            await client.stop()
+
+    def sit(self, manager_url: str, seat: str, token: Callable[[], str]) -> SeatClient:
+        """Take calls from a seat at the manager in place of a port, once the client is started.
+
+        The token is asked for at each request; to stop the client is to leave the seat.
+        """
+        if self._seat:
+            self._seat.stop()
+        client = HttpClient(self.guard, limits=ClientLimits(body_bytes=READ_BYTES))
+        self._clients.append(client)
+        url = url_at(manager_url, seat)
+        self._seat = seat_client(self._clock, client, url, token, self._on_request)
+        return self._seat
 
     def read_leniently(self) -> None:
         """From now on, accept more spellings: the manager is foreign."""
@@ -175,7 +208,7 @@ class HttpTransport:
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""
-        self._on_ask = on_ask
+        self._on_ask, self.is_starting = on_ask, False
 
     def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""
@@ -263,6 +296,15 @@ class HttpTransport:
     def read_league(self, body: bytes, path: str) -> codec.Incoming:
         """Read a request in a dialect of the league."""
         return self._read_request(body, self._taken, thorough=self._decides, path=path)
+
+    def limit(
+        self, request: HttpRequest, respond: Response, token: str, act: Callable[[], None]
+    ) -> None:
+        """Act on a request that is no message, if it is within the rate of its token or source."""
+        reply, source = _Reply(self, Envelope(), respond, request.path), request.source
+        if request.is_forwarded:
+            source = self._policy.proxies.source_of(source, request.head) or source
+        self._weigh(source, token or _payer(source), Caller(source), lambda caller: act(), reply)
 
     def _weigh(
         self,

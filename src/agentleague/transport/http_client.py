@@ -14,12 +14,13 @@ from dataclasses import replace
 from typing import Any
 
 from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
+from agentleague.protocol.seats import is_seat
 from agentleague.protocol.tokens import proof_line
 from agentleague.transport.event_loop import Deadlines, WriteBatching, descriptors
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, no_connection, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, HttpAnswer
 
-__all__ = ["Call", "ClientLimits", "HttpAnswer", "HttpClient", "request_of"]
+__all__ = ["Call", "ClientLimits", "HttpAnswer", "HttpClient", "Post", "request_of"]
 
 Done = Callable[[HttpAnswer], None]
 # By all origins of a client; also the connections that are kept for longer.
@@ -128,7 +129,7 @@ class HttpClient:
         kept = min(limits.kept, descriptors() // 2 - _SPARE)
         self._limits, self._dialer = replace(limits, kept=kept), Dialer(guard, resolve)
         self._targets: dict[str, tuple[bytes, Origin]] = {}  # By URL: the head of a request.
-        self._origins: dict[tuple[str, str, int], Origin] = {}
+        self._origins: dict[tuple[str, str, int, bool], Origin] = {}
         self._shared: _Shared | None = None
         self._stopped = False
 
@@ -176,10 +177,12 @@ class HttpClient:
         if self._shared is None:
             loop = asyncio.get_running_loop()
             self._shared = Deadlines(loop), WriteBatching(loop), set()
-        origin = self._origins.get(endpoint[:3])
+        key, limits = (*endpoint[:3], is_seat(endpoint.path)), self._limits
+        if key[3]:  # Each call waits there as long as a player thinks.
+            limits = replace(limits, connections_per_origin=limits.connections_to_seats)
+        origin = self._origins.get(key)
         if origin is None:
-            origin = Origin(endpoint, self._limits, self._dialer, self._shared)
-            self._origins[endpoint[:3]] = origin
+            origin = self._origins[key] = Origin(endpoint, limits, self._dialer, self._shared)
         return self._targets.setdefault(url, (endpoint.post_head, origin))
 
     async def stop(self) -> None:

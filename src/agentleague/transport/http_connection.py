@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,6 +43,7 @@ class ClientLimits:
     kept_seconds: float = 25.0  # The same for one with ordered calls: our servers wait for 30.
     kept: int = 16_384  # So many of those; never more than half the descriptor limit.
     connections_per_origin: int = 8  # Further calls to the same origin wait for one of these.
+    connections_to_seats: int = 256  # The same, of calls to the seats at a manager.
     interim: int = 5  # So many 1xx answers are skipped before the real one.
     pipelined: int = 64  # So many ordered calls may be outstanding on their connection.
     targets: int = 16_384  # URLs that are remembered.
@@ -60,6 +61,7 @@ class Call(Struct, kw_only=True, eq=False):
     started: float = 0.0
     origin: "Origin | None" = None
     connection: "Connection | None" = None
+    leave: Callable[[], None] | None = None  # where it waits elsewhere
 
     def answered(
         self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
@@ -81,7 +83,9 @@ class Call(Struct, kw_only=True, eq=False):
             self.over, origin = True, self.origin
             if origin is not None:
                 origin.deadlines.open.discard(self)
-            if self.connection is not None:
+            if self.leave is not None:
+                self.leave()
+            elif self.connection is not None:
                 self.connection.retire()
             elif origin is not None and self in origin.waiting:
                 origin.waiting.remove(self)

@@ -53,6 +53,7 @@ class Response(Struct, eq=False):
     is_old: bool = False  # The request is HTTP/1.0.
     answer: tuple[int, bytes, bytes] | None = None  # status, body, written headers
     streaming: "Stream | None" = None
+    lost: Callable[[], None] | None = None  # is told if the connection ends before the answer
 
     def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None:
         assert self.answer is None, "a request is answered once"

@@ -149,6 +149,16 @@ class HttpServer:
         if self._drained and not self._connections and not self._drained.done():
             self._drained.set_result(None)
 
+    def exempt(self, connection: "_Connection") -> None:
+        """Count a connection among all, and no longer among those of its peer."""
+        if self._all in connection.groups[1:]:
+            own = connection.groups[0]
+            own.size -= 1
+            own.resting.pop(connection, None)
+            connection.groups = (self._all,)
+            if not own.size:
+                del self._of[connection.whose]
+
     def busy(self, connection: "_Connection") -> bytes:
         """The answer to a connection that finds no room; written once a second, as it tells it."""
         second = int(self.loop.time())
@@ -288,7 +298,8 @@ class _Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         self._eof = True
         self._reader.end()
-        if self._waiting and self._waiting[0].streaming:  # Nobody half-closes and reads on.
+        first = self._waiting[0] if self._waiting else None
+        if first and (first.streaming or first.lost):  # Nobody half-closes and reads on.
             self.abort()
         self._settle()
         return bool(self._waiting)
@@ -368,10 +379,16 @@ class _Connection(asyncio.Protocol):
         if streams:
             self.flush()
 
+    def exempt(self) -> None:
+        """It is of a known peer, and waits: it counts no more among those of its address."""
+        self._server.exempt(self)
+
     def _give_up(self) -> None:
         for response in self._waiting:
             if response.streaming:
                 response.streaming.stop()
+            elif response.lost and response.answer is None:
+                response.lost()
         self._waiting.clear()
 
     def _hand_over(

@@ -23,7 +23,7 @@ _MARGIN_SECONDS = 5.0  # that the answer to a request may take longer than it ma
 _LINGER_SECONDS = 0.02  # in which most agents answer: their answers go with the next poll
 _RETRY_SECONDS, _RETRY_SECONDS_MAX = 0.25, 2.0
 _POLLS_MAX = 2  # at a time: the one that waits, and one that brings answers meanwhile
-_PACKED_BYTES = wire.POLL_BYTES - 4_096
+_ANSWERS_BYTES = wire.BODY_BYTES - 240  # in one poll, as they are written there
 T = TypeVar("T", Opened, Polled)
 _encode = msgspec.json.Encoder().encode
 
@@ -85,19 +85,14 @@ class SeatClient:
         answers, size = dict[str, Raw](), 0
         for call_id, answer in self._unsent.items():
             size += len(bytes(answer))
-            if answers and (size > _PACKED_BYTES or len(answers) == wire.CALLS_MAX):
+            if answers and (size > _ANSWERS_BYTES or len(answers) == wire.CALLS_MAX):
                 break
             answers[call_id] = answer
         for call_id in answers:
             del self._unsent[call_id]
         wait = 0.0 if self._unsent else wire.WAIT_SECONDS
-        said = {
-            "epoch": self._epoch,
-            "ack": self._ack,
-            "wait": wait,
-            "answers": [*answers.values()],
-        }
-        self._send("poll", said, answers, self._polled)
+        said = {"epoch": self._epoch, "ack": self._ack, "wait": wait}
+        self._send("poll", said | {"answers": [*answers.values()]}, answers, self._polled)
 
     def _opened(self, flight: _Flight, got: HttpAnswer) -> None:
         opened = self._read(flight, got, Opened)
@@ -137,7 +132,7 @@ class SeatClient:
             self.refused(got.status, got.body)
         if said:
             self._failures = 0
-        elif flight.epoch == self._epoch:
+        elif flight.epoch == self._epoch and not self._is_over:
             self._rest(got.retry_after or 0.0)
         return said
 
@@ -185,8 +180,8 @@ class SeatClient:
             return  # It was answered before.
         self._open_calls.discard(call_id)
         self._fresh.discard(call_id)
-        if len(body) > wire.ANSWER_BYTES:
-            status, body = 500, b""
-        answer = SeatAnswer(call_id, status, body.decode(errors="replace"))
-        self._unsent[call_id] = Raw(_encode(answer))
+        answer = _encode(SeatAnswer(call_id, status, body.decode(errors="replace")))
+        if len(answer) > _ANSWERS_BYTES:
+            answer = _encode(SeatAnswer(call_id, 500, ""))
+        self._unsent[call_id] = Raw(answer)
         self._go_on()

@@ -150,7 +150,7 @@ class Seats:
         self._end(place, answer.id, "duplicate")
         body, status = answer.body.encode(), answer.status
         if (
-            len(body) > wire.ANSWER_BYTES
+            len(body) > wire.BODY_BYTES
         ):  # Who asked would drop the connection, and blame the manager.
             status, body = AGENT_FAILED, b""
         elif status not in (200, 202) and not 400 <= status < 500:

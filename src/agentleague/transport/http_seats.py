@@ -1,0 +1,179 @@
+"""Seats over HTTP: end points at the manager for agents that only call out, and their way there."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from secrets import token_hex
+from typing import TYPE_CHECKING, cast
+
+from agentleague import errors
+from agentleague.dialects import requests
+from agentleague.errors import LeagueError
+from agentleague.protocol import codec
+from agentleague.protocol import seats as wire
+from agentleague.protocol.fast_path import own_form
+from agentleague.protocol.mcp import bearer
+from agentleague.protocol.seats import Opened, Opening, Poll
+from agentleague.protocol.tokens import PROOF_HEADER
+from agentleague.roles.ports import Cancel, Clock
+from agentleague.roles.stimuli import Caller, Headers, write_headers
+from agentleague.transport.guard import Guard
+from agentleague.transport.http_client import Call, HttpAnswer, HttpClient, Post, request_of
+from agentleague.transport.http_response import Handler, HttpRequest, Response
+from agentleague.transport.seat_client import SeatClient
+from agentleague.transport.seats import AGENT_FAILED, FULL, LATE, Seats
+
+if TYPE_CHECKING:
+    from agentleague.transport.http import HttpTransport, TransportPolicy
+
+CALL_SECONDS = 3_600.0  # that a referee may wait; it leaves when its own time is over
+READ_BYTES = 1_048_576  # of the answer to a poll
+_NO_STORE = [("Cache-Control", "no-store")]
+_REFUSALS: dict[int, LeagueError] = {
+    LATE: errors.NoAnswer("the agent at this seat did not answer in time"),
+    AGENT_FAILED: errors.NoConnection("the agent at this seat failed, or its answer is too long"),
+    FULL: errors.RateLimited(f"{wire.CALLS_MAX} calls wait at this seat; try again later"),
+}
+_TAKEN = codec.taken_by("player")
+
+
+class SeatRoutes:
+    """The seats of a manager, as agents and referees call them."""
+
+    def __init__(
+        self, transport: "HttpTransport", policy: "TransportPolicy", clock: Clock, seats: Seats
+    ) -> None:
+        self._transport, self._server, self._policy = transport, transport.server, policy
+        self._clock, self._seats = clock, seats
+        self._own_form = own_form(_TAKEN - requests.RESPELLED, thorough=True)
+        self._held: dict[Response, Cancel] = {}  # of referees
+        self._server.route(f"{wire.PREFIX}*", ("POST",), self._on_request)
+
+    def stop(self) -> None:
+        """End what is held: agents and referees come again when the manager is back."""
+        self._seats.end_polls()
+        for respond, cancel in self._held.items():
+            cancel()
+            self._say_away(respond)
+        self._held.clear()
+
+    def _on_request(self, request: HttpRequest, respond: Response) -> None:
+        player_id, action = wire.split(request.path)
+        if self._transport.is_starting or self._server.stopping:
+            self._say_away(respond)
+        elif action == "mcp":
+            self._on_referee(player_id, request, respond)
+        else:
+            token = bearer(request.head)
+            is_owner = bool(action and token) and self._policy.seat_of(token) == player_id
+            serve = partial(self._on_agent, player_id, action, request, respond)
+            refuse = partial(self._refuse_agent, action, token, respond)
+            account = token if is_owner else ""
+            self._transport.limit(request, respond, account, serve if is_owner else refuse)
+
+    def _on_agent(
+        self, player_id: str, action: str, request: HttpRequest, respond: Response
+    ) -> None:
+        respond.to.exempt()
+        try:
+            if action == "open":
+                client = wire.read(request.body, Opening).client
+                self._say(respond, Opened(self._seats.open(player_id, client)))
+            else:
+                poll = wire.read(request.body, Poll)
+                respond.lost = self._seats.poll(player_id, poll, partial(self._say, respond))
+        except LeagueError as error:
+            self._refuse(respond, 400, error)
+
+    def _refuse_agent(self, action: str, token: str, respond: Response) -> None:
+        if not action:
+            there = "open, poll and mcp are at a seat: write /seats/P01/poll"
+            self._refuse(respond, 404, errors.InvalidRequest(there))
+        elif not token:
+            how = "a seat needs the header Authorization: Bearer, and the token of its player"
+            self._refuse(respond, 401, errors.TokenMissing(how))
+        else:
+            how = "the token in Authorization has not this seat; register again with seat: true"
+            self._refuse(respond, 403, errors.TokenInvalid(how))
+
+    def _on_referee(self, player_id: str, request: HttpRequest, respond: Response) -> None:
+        body, source, proxies = request.body, request.source, self._policy.proxies
+        envelope, message, error, missing = self._own_form.read(body) or requests.read_request(
+            body, _TAKEN, thorough=True
+        )
+        if request.is_forwarded or proxies.own_name:
+            source = proxies.source_of(source, request.head)
+        token = (message.auth_token or None) if message else None
+        caller = Caller(source, token, envelope.form, missing, envelope.method, request.head)
+        if message and self._policy.may_call(player_id, message, caller):
+            until, done = self._clock.now() + CALL_SECONDS, partial(self._answered, respond)
+            self._held[respond] = self._seats.call(player_id, body, "", until, done)
+            respond.lost = lambda: self._held.pop(respond)()
+            respond.to.exempt()
+            return
+        only = "only the referee of an open match of this player may call its seat"
+        refusal = error or errors.TokenInvalid(f"auth_token: {only}")
+        refuse = partial(self._refuse, respond, 403 if message else 400, refusal)
+        self._transport.limit(request, respond, "", refuse)
+
+    def _answered(self, respond: Response, status: int, body: bytes) -> None:
+        del self._held[respond]
+        if body or status not in _REFUSALS:
+            respond(status, body)
+        else:
+            self._refuse(respond, status, _REFUSALS[status])
+
+    def _say(self, respond: Response, said: object) -> None:
+        respond(200, codec.encode(said), _NO_STORE)
+
+    def _say_away(self, respond: Response) -> None:
+        away = errors.StorageError("this manager is starting or stopping; try again in a second")
+        self._refuse(respond, 503, away, [("Retry-After", "1")])
+
+    def _refuse(
+        self, respond: Response, status: int, error: LeagueError, headers: Headers = ()
+    ) -> None:
+        respond(status, self._server.refusal(error), [*_NO_STORE, *headers])
+
+
+class SeatingClient(HttpClient):
+    """A manager's client: what is for a seat goes straight to its queue."""
+
+    def __init__(self, guard: Guard, seats: Seats, clock: Clock) -> None:
+        super().__init__(guard)
+        self._seats, self._clock = seats, clock
+
+    def send(self, url: str, calls: Sequence[Call]) -> None:
+        """Sends calls of one kind, in order; each is told once what became of it in their time."""
+        if not wire.is_seat(url):
+            HttpClient.send(self, url, calls)
+            return
+        for call in calls:
+            head, _, body = call.request.partition(b"\r\n\r\n")
+            proof, call.started = Caller("", head=head).proof, self._clock.now()
+            done = partial(self._answered, call)
+            call.leave = self._seats.call(wire.split(url)[0], body, proof, call.until, done)
+
+    def _answered(self, call: Call, status: int, body: bytes) -> None:
+        late = errors.NoAnswer("no answer in time") if status == LATE else None
+        call.over = True
+        seconds = self._clock.now() - call.started
+        call.answered(0 if late else status, body, None, late, seconds)
+
+
+def seat_client(
+    clock: Clock, client: HttpClient, seat_url: str, token: Callable[[], str], handle: Handler
+) -> SeatClient:
+    """What fetches the calls at a seat; `handle` gets them as if they came over a socket."""
+
+    def post(what: str, body: bytes, until: float, done: Callable[[HttpAnswer], None]) -> Cancel:
+        header = write_headers([("Authorization", f"Bearer {token()}")])
+        call = Post(request=header + request_of(body), until=until, done=done)
+        client.send(f"{seat_url}/{what}", (call,))
+        return call.cancel
+
+    def deliver(body: bytes, proof: str, answer: Callable[[int, bytes], None]) -> None:
+        head = b"POST /mcp HTTP/1.1" + write_headers([(PROOF_HEADER, proof)] if proof else ())
+        request = HttpRequest("/mcp", body, "", head=head)
+        handle(request, cast(Response, lambda status, body, headers=(): answer(status, body)))
+
+    return SeatClient(clock, post, deliver, token_hex(8))
