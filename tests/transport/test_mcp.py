@@ -102,7 +102,7 @@ def test_a_call_reaches_the_role_as_a_message_with_its_envelope_filled_in():
     assert (message.auth_token, message.sender) == (TOKEN, "agent:P07")
     assert (message.timestamp, message.conversation_id) == ("1970-01-01T00:00:00Z", "mcp-1")
     assert (caller.token, caller.form, caller.rpc_method) == (TOKEN, "tool", "league_query")
-    assert not {"protocol", "message_type", "sender", "timestamp"} & {*caller.missing}
+    assert caller.missing == ()
 
 
 @rule("R-MCP-03")
@@ -137,12 +137,27 @@ def test_a_foreign_agent_that_calls_a_tool_without_a_handshake_is_answered_as_ev
 def test_an_error_of_the_league_says_what_to_do():
     wrong = {"name": "league_query", "arguments": {"qurey_type": "GET_STATUS"}}
 
-    [(status, told)] = ask((rpc("tools/call", wrong), HANDSHAKE))
+    (_, tools), (status, told) = ask((rpc("tools/list"),), (rpc("tools/call", wrong), HANDSHAKE))
 
+    rows = {tool["name"]: tool for tool in tools["result"]["tools"]}
+    schema = Draft202012Validator(rows["league_query"]["outputSchema"])
+    schema.validate(told["result"]["structuredContent"])  # As the TypeScript SDK does.
+    assert not schema.is_valid({"message_type": "GAME_OVER"})
     text = told["result"]["content"][0]["text"]
     assert (status, told["result"]["isError"]) == (200, True)
     assert "missing field 'query_type'" in text
     assert "qurey_type: no such argument; the arguments are query_type (required)" in text
+
+
+@rule("R-MCP-03")
+def test_what_a_registration_lacks_is_told_to_the_role():
+    role = Answering(LeagueRegisterResponse("ACCEPTED", "P01"))
+    player = {"display_name": "Ann", "contact_endpoint": "http://127.0.0.1:1/mcp"}
+    register = {"name": "register_player", "arguments": {"player_meta": player}}
+
+    ask((rpc("tools/call", register), HANDSHAKE), on_ask=role)
+
+    assert role.callers[0].missing == ("player_meta.version", "player_meta.game_types")
 
 
 @rule("R-MCP-04")

@@ -28,6 +28,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _UNSAID = ("$schema", "$id", "title", "examples")  # to save words, which models pay for
 _UNSAID_OF_ANSWERS = (*_UNSAID, "description", "default", "minimum", "maximum")
 _SHOWN = 100  # letters of what was sent
+_ERROR = {
+    "type": "object",
+    "properties": {"message_type": {"enum": ["LEAGUE_ERROR", "GAME_ERROR"]}},
+    "required": ["message_type", "error_code", "error_message", "action_required"],
+}
 
 Schema = dict[str, Any]
 Respond = Callable[..., None]  # takes an object or a LeagueError, and a text for people if wanted
@@ -45,8 +50,11 @@ class Tool(Struct, frozen=True):
 
     @property
     def row(self) -> dict[str, Any]:
-        """How it is listed."""
-        schemas = {"inputSchema": self.input_schema, "outputSchema": self.output_schema}
+        """How it is listed; clients check an error, too, by the schema of what is returned."""
+        gives = {key: at for key, at in self.output_schema.items() if key != "$defs"}
+        both = {"type": "object", "anyOf": [gives, _ERROR]}
+        both |= {key: at for key, at in self.output_schema.items() if key == "$defs"}
+        schemas = {"inputSchema": self.input_schema, "outputSchema": both}
         about = {"description": self.description, "annotations": self.annotations}
         return {"name": self.name, **about, **schemas}
 
@@ -288,5 +296,8 @@ def _of_message(message_type: str) -> Tool:
 
 def _without(schema: Any, keys: tuple[str, ...]) -> Any:
     if isinstance(schema, dict):
-        return {key: _without(at, keys) for key, at in schema.items() if key not in keys}
+        kept = {key: _without(at, keys) for key, at in schema.items() if key not in keys}
+        if kept.get("items") is False:  # Of a list whose length is said: some read no such schema.
+            del kept["items"]
+        return kept
     return [_without(each, keys) for each in schema] if isinstance(schema, list) else schema

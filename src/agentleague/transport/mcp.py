@@ -102,7 +102,8 @@ class McpEndpoint:
         body = {"jsonrpc": "2.0", "id": reply.asked.id, "method": "tools/call", "params": params}
         read = self._transport.read_league(codec.encode(body), request.path)
         reply.envelope = read.envelope
-        return (*read[:3], tuple(each for each in read.missing if each not in ENVELOPE))
+        optional = {*ENVELOPE, *codec.EXPECTED["LEAGUE_QUERY"]} if kind == "agent" else ENVELOPE
+        return (*read[:3], tuple(each for each in read.missing if each not in optional))
 
 
 class McpReply(Struct):
