@@ -314,3 +314,17 @@ def test_a_player_is_asked_for_a_move_by_a_referee_that_speaks_mcp():
     Draft202012Validator(rows["handle_game_invitation"]["inputSchema"]).validate(arguments)
     assert (result["message_type"], role.asked[0].opponent_id) == ("GAME_JOIN_ACK", "P02")
     assert role.asked[0].sender == "referee:mcp"
+
+
+def test_no_answer_repeats_the_token_of_the_header():
+    role = Answering(TokenInvalid(f"{TOKEN} is not known", shown=TOKEN))
+    shown = {**HANDSHAKE, "Authorization": f"Bearer {TOKEN}"}
+    wrong = {"name": "league_query", "arguments": {"qurey": 1}}
+
+    answers = ask(
+        (rpc("tools/call", STATUS), shown), (rpc("tools/call", wrong), shown), on_ask=role
+    )
+
+    assert role.callers[0].token == TOKEN
+    assert all(told["result"]["isError"] for _, told in answers)
+    assert TOKEN not in json.dumps(answers)

@@ -19,7 +19,11 @@ from agentleague.protocol.messages import MESSAGES, METHODS, Message
 ENVELOPE = frozenset({"message_type", *Message.__struct_fields__}) - {"auth_token"}
 LIST_MS = 60_000  # so long a list may be kept
 _QUERIES = ("LEAGUE_QUERY", "MATCH_STATE_REQUEST")
-_LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
+_ADDRESSES = ("uri", "uriTemplate")
+_LISTS = {
+    **{"tools/list": "tools", "resources/list": "resources"},
+    **{"resources/templates/list": "resourceTemplates", "prompts/list": "prompts"},
+}
 _STATELESS_ONLY = {"server/discover": True, "initialize": False, "ping": False}
 _TYPES: dict[str, tuple[type, ...]] = {
     **{"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)},
@@ -51,9 +55,8 @@ class Tool(Struct, frozen=True):
     @property
     def row(self) -> dict[str, Any]:
         """How it is listed; clients check an error, too, by the schema of what is returned."""
-        gives = {key: at for key, at in self.output_schema.items() if key != "$defs"}
-        both = {"type": "object", "anyOf": [gives, _ERROR]}
-        both |= {key: at for key, at in self.output_schema.items() if key == "$defs"}
+        gives = dict(self.output_schema)
+        both = {"$defs": gives.pop("$defs", {}), "type": "object", "anyOf": [gives, _ERROR]}
         schemas = {"inputSchema": self.input_schema, "outputSchema": both}
         about = {"description": self.description, "annotations": self.annotations}
         return {"name": self.name, **about, **schemas}
@@ -92,7 +95,7 @@ class Resource(NamedTuple):
     @property
     def row(self) -> dict[str, Any]:
         """How it is listed."""
-        address = "uriTemplate" if "{" in self.uri else "uri"
+        address = _ADDRESSES["{" in self.uri]
         about = {"name": self.name, "description": self.description}
         return {address: self.uri, **about, "mimeType": "application/json"}
 
@@ -139,10 +142,8 @@ class Catalogue:
     """The tools, resources and prompts of one agent, and the answers that need nobody else."""
 
     def __init__(self, role: str) -> None:
-        self._about = _INSTRUCTIONS[role]
-        self._methods = {
-            str(kind.method): name for name, kind in MESSAGES.items() if name in taken_by(role)
-        }
+        self._about, taken = _INSTRUCTIONS[role], taken_by(role)
+        self._methods = {str(MESSAGES[name].method): name for name in MESSAGES if name in taken}
         self.tools: dict[str, Tool] = {}
         self._resources = _RESOURCES if role == "manager" else ()
         self._prompts: dict[str, Prompt] = {}
@@ -189,15 +190,10 @@ class Catalogue:
         added, rows = self.tools, [each.row for each in self._resources]
         messages = (name for method, name in self._methods.items() if method not in added)
         tools = [each.row for each in (*added.values(), *map(_of_message, messages))]
-        prompts = [each._asdict() for each in self._prompts.values()]
-        shown = [{key: row[key] for key in ("name", "description")} for row in prompts]
-        lists = {
-            "tools": tools,
-            "resources": [row for row in rows if "uri" in row],
-            "resourceTemplates": [row for row in rows if "uri" not in row],
-            "prompts": shown,
-        }
-        return {method: {key: lists[key]} for method, key in zip(_LISTS, lists, strict=True)}
+        prompts = [{"name": name, "description": it[1]} for name, it in self._prompts.items()]
+        addresses, templates = ([row for row in rows if key in row] for key in _ADDRESSES)
+        lists = (tools, addresses, templates, prompts)
+        return {each: {_LISTS[each]: rows} for each, rows in zip(_LISTS, lists, strict=True)}
 
     def _call(self, request: Request) -> Answer | Call:
         name, arguments = request.params["name"], request.params.get("arguments") or {}
