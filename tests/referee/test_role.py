@@ -586,6 +586,19 @@ def test_a_match_that_waits_for_a_manager_that_is_gone_ends_with_the_league():
     assert effects == [Drop(LockCall("R1M1", 0, 1)), Drop(Clock("R1M1")), End()]
 
 
+def test_a_match_with_a_seat_that_is_gone_with_its_manager_ends_with_the_league():
+    role = a_referee()
+    (match,) = announced().matches
+    seats = [replace(seat, seat=True) for seat in match.seats]
+    ask(role, announced(matches=[replace(match, seats=seats)]))
+    role.handle(Answered(InvitationCall("R1M1", 0, 0, 1), None, NoConnection("gone"), 0.1), BEGAN)
+    ask(role, LeagueCompleted(session="ses_1"))
+
+    effects = role.handle(Woken(Clock("R1M1")), BEGAN + 0.5)
+
+    assert effects == [Drop(InvitationCall("R1M1", 1, 0, 1)), Drop(Clock("R1M1")), End()]
+
+
 def test_a_league_that_is_aborted_ends_its_matches_at_once():
     role = a_referee()
     ask(role, announced())

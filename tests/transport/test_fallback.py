@@ -732,3 +732,16 @@ def test_what_has_nothing_to_do_with_form_is_not_misunderstood():
 
 def test_what_never_arrived_is_read_as_it_is():
     assert isinstance(read(INVITATION, failed(NoAnswer("late"))).error, NoAnswer)
+
+
+@rule("R-MATCH-33")
+@each_row(
+    "status, said, told",
+    [
+        (503, {"error": {"code": -32603, "message": "starting", "data": {}}}, 503),
+        (502, {"error": "bad gateway"}, 502),
+        (424, {"error": {"code": -32603, "message": "my own fault", "data": {}}}, None),
+    ],
+)
+def test_an_error_says_that_its_server_was_not_there(status, said, told):
+    assert read(CALL, got((status, said))).error.context.get("status") == told

@@ -88,6 +88,12 @@ def is_refused(error: errors.LeagueError | None) -> bool:
     return isinstance(error, errors.PeerRefused) and not error.context["data"].get("retryable")
 
 
+def is_manager_away(error: errors.LeagueError | None) -> bool:
+    """Whether a call to a seat failed before it got there; what the agent does has other signs."""
+    status = error.context.get("status") if error else None
+    return status >= 500 if status else isinstance(error, errors.NoConnection)
+
+
 def result_in_refusal(match_id: str, error: errors.LeagueError | None) -> LockResponse | None:
     """The result of a match that another referee ended, if the manager tells it."""
     data = error.context["data"] if error else {}
@@ -127,7 +133,8 @@ def who_pushed(
         raise wrong
     if not is_unsigned_allowed:
         raise errors.TokenMissing("an answer that is pushed needs the match token as auth_token")
-    near = [seat for seat, seated in enumerate(seats) if _host(seated.endpoint) == source]
+    at = [None if seated.seat else _host(seated.endpoint) for seated in seats]
+    near = [seat for seat, host in enumerate(at) if host == source]
     if len(near) > 1:  # Both are on one machine: its id decides, or the sender, as `player:P03`.
         named = message.player_id or _BEFORE_AN_ID.split(message.sender)[-1]
         near = [seat for seat in near if seats[seat].player_id == named]

@@ -12,6 +12,9 @@
 `Match.TRANSITIONS` lists what can happen in each phase, which method handles it, and the phases it
 may lead to; docs/explanation/match.svg is drawn from it.
 
+A call that cannot reach a player's seat, for the manager is away, is made again until it can; no
+attempt counts meanwhile, and no time of that player runs.
+
 JOINING and PLAYING end when each player has answered or failed (question.py says how); a player
 that failed loses. An answer to a call that is not open any more changes nothing. One timer, the
 clock, rings when something is due; it may ring too early, and runs until the match is closed.
@@ -23,8 +26,8 @@ from itertools import product
 from math import inf
 from typing import Any, ClassVar
 
-import msgspec
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from agentleague.dialects.table import LOST, NONE
 from agentleague.errors import LeagueError, PeerRefused, UnexpectedMessage
@@ -104,12 +107,17 @@ class Start:
     """In the table: the referee starts the match."""
 
 
+class Away:
+    """In the table: a seat could not be called, for the manager is away."""
+
+
 class Abandon:
     """In the table: the referee gives the match up."""
 
 
 # What the players are asked for in a phase.
 ASKED = {JOINING: InvitationCall, PLAYING: MoveCall}
+AT_MANAGER = (RECOVERING, LOCKING, REPORTING)
 NEVER = inf
 
 
@@ -132,25 +140,33 @@ class Match:
         self.fault: LeagueError | None = None  # of the answer that was pushed last
         self._match, self._at, self._rules = match, at, at.rules
         self._messages = MatchMessages(match, at)
-        self.players = addresses(match.seats)  # Where and how they are called.
+        self.players = addresses(match.seats, at.manager.url)  # Where and how they are called.
         players = [self.players[0].agent_id, self.players[1].agent_id]
         self._progress = GameProgress(at.game, at.rules.game_options, players, at.limits)
         self._notes = Transcript(players, at.limits)
         self._began = self._phase_ends = 0.0
         self._effects: list[Effect] = []  # of this step
-        self._open: dict[PlayerCall | ManagerCall, None] = {}  # calls whose answers matter, ordered
+        # Calls whose answers matter, in order.
+        self._open: dict[PlayerCall | ManagerCall, Call] = {}
         self._questions: dict[int, Question] = {}
         self._failures: dict[int, LeagueError | None] = {}
         self._result: messages.LockResponse | None = None
         self._tries = 0  # to get one answer out of the manager
         self._retry_at = NEVER  # when the manager is tried again
         self._rings_at = NEVER
+        self._aways = 0  # calls to seats in a row that found the manager away
+        self._unsaid: dict[PlayerCall, float] = {}  # those that ask nothing -> when to repeat them
         self._is_ours = True  # until the manager gives it to another referee
 
     @property
     def turn(self) -> int:
         """How many turns were played."""
         return self._progress.turn
+
+    @property
+    def waits_for_manager(self) -> bool:
+        """Whether nothing happens before the manager answers."""
+        return self._aways > 0 or self.phase in AT_MANAGER
 
     def waiting_for(self) -> list[str]:
         """The agents that are to answer."""
@@ -177,7 +193,7 @@ class Match:
     def reseat(self, seats: Sequence[messages.Seated]) -> None:
         """A player has another address: the next attempt goes there."""
         self._messages.seats = seats
-        self.players = addresses(seats)
+        self.players = addresses(seats, self._at.manager.url)
 
     def answered(self, answer: Answered, now: float) -> list[Effect]:
         """A call came back; a late or repeated answer changes nothing."""
@@ -186,6 +202,10 @@ class Match:
             return []
         if now > self._rings_at:
             self._notice_sleep(now)
+        if isinstance(key, PlayerCall) and self._messages.seats[key.seat].seat:
+            if answer_checks.is_manager_away(answer.error):
+                return self._step(Away, key, now)
+            self._aways = 0
         if answer.is_last:
             del self._open[key]
         return self._step(type(key), answer, now)
@@ -252,7 +272,7 @@ class Match:
         is_join, is_strict = self.phase is JOINING, self._rules.missing_fields == "refuse"
         timestamp = self._messages.write(now)
         for seat in seats:
-            own = terms if self._is_patient(seat) else msgspec.structs.replace(terms, retries=0)
+            own = terms if self._is_patient(seat) else replace(terms, retries=0)
             self._questions[seat] = question = Question(
                 own,
                 seat,
@@ -290,18 +310,42 @@ class Match:
             message = self._messages.move_call(seat, self._progress, timestamp, until)
         key = ASKED[self.phase](self.match_id, seat, self._progress.turn, len(question.lines))
         until = max(until, self._phase_ends)
-        self._open[key] = None
-        self._effects.append(Call(key, self.players[seat], message, until))
+        self._call(Call(key, self.players[seat], message, until))
 
     def _complain(self, seat: int, act: Complain, now: float) -> None:
         turn = (self._progress.game, self._progress.state, STATE[self.phase])
         is_join = self.phase is JOINING
         message = self._messages.error(seat, act, is_join=is_join, turn=turn, now=now)
         key = ErrorCall(self.match_id, seat, self._progress.turn, act.number)
-        if act.is_retryable:  # Otherwise its answer does not matter any more.
-            self._open[key] = None
-        until = now + self._rules.game_over_seconds
-        self._effects.append(Call(key, self.players[seat], message, until))
+        self._call(Call(key, self.players[seat], message, now + self._rules.game_over_seconds))
+        if not act.is_retryable:  # Its answer does not matter any more.
+            del self._open[key]
+
+    def _call(self, call: Call) -> None:
+        key: Any = call.key
+        self._open[key] = call
+        self._effects.append(call)
+
+    def _manager_away(self, key: PlayerCall, now: float) -> None:
+        """A seat cannot be called: say the same again a little later."""
+        waits = self._at.limits.seat_seconds
+        again = now + waits[min(self._aways, len(waits) - 1)]
+        self._aways += 1
+        if isinstance(key, InvitationCall | MoveCall):
+            del self._open[key]
+            self._questions[key.seat].away(key.attempt, again)
+        else:
+            self._unsaid[key] = again
+        self._set_clock()
+
+    def _repeat_unsaid(self, now: float) -> None:
+        due = [key for key, again in self._unsaid.items() if again <= now]
+        for key in due:
+            del self._unsaid[key]
+            call = self._open.get(key)
+            if call:
+                until = now + self._rules.game_over_seconds
+                self._call(replace(call, to=self.players[key.seat], until=until))
 
     def is_lost(self, seat: int) -> bool:
         """Whether the player understood the last question in no dialect."""
@@ -342,6 +386,7 @@ class Match:
         self._when_all_answered(now)
 
     def _questions_due(self, _: None, now: float) -> None:
+        self._repeat_unsaid(now)
         for seat, question in self._questions.items():
             self._carry_out(seat, question.woken(now), now)
         self._when_all_answered(now)
@@ -405,15 +450,16 @@ class Match:
     def _call_manager(self, kind: type[ManagerCall], message: messages.Message, now: float) -> None:
         self._tries, self._retry_at = self._tries + 1, NEVER
         key = kind(self.match_id, len(self._progress.numbers), self._tries)
-        self._open[key] = None
-        self._effects.append(Call(key, self._at.manager, message, now + self._rules.reply_seconds))
+        self._call(Call(key, self._at.manager, message, now + self._rules.reply_seconds))
 
     def _retry_due(self, _: None, now: float) -> None:
+        self._repeat_unsaid(now)
         if now >= self._retry_at:
             again = {RECOVERING: self._recover, LOCKING: self._lock, REPORTING: self._report}
             again[self.phase](now)
 
-    def _nothing_due(self, _: None, now: float) -> None: ...
+    def _nothing_due(self, _: None, now: float) -> None:
+        self._repeat_unsaid(now)
 
     def _lock_answered(self, answer: Answered, now: float) -> None:
         """The result ends the game; after a number it goes on."""
@@ -454,9 +500,7 @@ class Match:
 
     def _call_over(self, seat: int, attempt: int, message: messages.Message, now: float) -> None:
         key = GameOverCall(self.match_id, seat, self._progress.turn, attempt)
-        self._open[key] = None
-        until = now + self._rules.game_over_seconds
-        self._effects.append(Call(key, self.players[seat], message, until))
+        self._call(Call(key, self.players[seat], message, now + self._rules.game_over_seconds))
 
     def _when_all_told(self, now: float) -> None:
         if self._open and (not self._failures or self._untold()):
@@ -511,6 +555,8 @@ class Match:
     def _set_clock(self) -> None:
         """Ring when the next thing is due, if the clock does not ring before."""
         due = self._retry_at
+        if self._unsaid:
+            due = min(due, *self._unsaid.values())
         for question in self._questions.values():
             if question.due < due and not question.result:
                 due = question.due
@@ -546,5 +592,8 @@ class Match:
         (REPORTING, GameOverCall): Transition(_over_answered),
         (REPORTING, Clock): Transition(_retry_due),
         (CLOSED, Clock): Transition(_nothing_due),
+        **dict.fromkeys(
+            product((JOINING, PLAYING, TELLING, REPORTING), [Away]), Transition(_manager_away)
+        ),
         **dict.fromkeys(product(Phase, [Abandon]), Transition(_close, CLOSED)),
     }

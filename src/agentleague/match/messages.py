@@ -13,6 +13,7 @@ from agentleague.match.game_progress import GameProgress
 from agentleague.match.question import Complain, Terms
 from agentleague.match.transcript import LIMITS, MatchLimits, Transcript, shortened
 from agentleague.protocol import messages
+from agentleague.protocol.seats import url_at
 from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.effects import Address
 
@@ -228,9 +229,13 @@ class MatchMessages:
         )
 
 
-def addresses(seats: Sequence[messages.Seated]) -> list[Address]:
-    """Where and how the players are called."""
-    return [Address(seat.player_id, seat.endpoint, seat.dialect or "") for seat in seats]
+def addresses(seats: Sequence[messages.Seated], manager_url: str) -> list[Address]:
+    """Where and how the players are called; the manager's seats as this referee reaches it."""
+    at = [url_at(manager_url, each.endpoint) if each.seat else each.endpoint for each in seats]
+    return [
+        Address(seat.player_id, url, seat.dialect or "")
+        for seat, url in zip(seats, at, strict=True)
+    ]
 
 
 def _plain(context: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,8 @@
                 deadline, as often as the rules say
     unusable    the answer is no legal move of this match: the player is told, and asked again
                 within the same deadline; the third such answer is the last
+    away        it never reached the player's seat, for the manager is away: the same attempt is
+                made again a little later, with a fresh deadline
     no content  the answer held nothing: what is pushed counts until the deadline
 
 Every call stays open until the phase ends, and the first valid answer counts, returned or pushed. A
@@ -115,6 +117,7 @@ class Next(Enum):
     TIME_IS_UP = "the attempt failed"
     RETRY = "call again, with a fresh deadline"
     ASK_AGAIN = "call again, with the same deadline"
+    REPEAT = "make the same attempt again, with a fresh deadline"
 
 
 class Question(Struct, gc=False):
@@ -145,8 +148,11 @@ class Question(Struct, gc=False):
         """Call, with a fresh deadline or within the last one."""
         if is_fresh:
             self.deadline = now + self.terms.seconds
-        attempt = len(self.lines) + 1
-        self.lines.append(self._notes.begin(self._seat, self.terms.message, attempt, now))
+        if self._next is Next.REPEAT:
+            self.lines[-1].began = now
+        else:
+            attempt = len(self.lines) + 1
+            self.lines.append(self._notes.begin(self._seat, self.terms.message, attempt, now))
         self.due, self._next = self.deadline, Next.TIME_IS_UP
         return [ASK]
 
@@ -166,10 +172,18 @@ class Question(Struct, gc=False):
             line.is_unreached = error.context.get("kind") == UNREACHABLE and not line.is_touched
         if error and (error.context.get("said") or not line.note):
             line.note = note_of(error)
-        is_awaited = attempt == len(self.lines) and self._next is Next.TIME_IS_UP
-        if self.result or not is_awaited:
-            return []
-        return self._without_content(line, error, now)
+        return self._without_content(line, error, now) if self._is_awaited(attempt) else []
+
+    def away(self, attempt: int, again: float) -> None:
+        """The manager of its seat is away: no time runs until the attempt is repeated."""
+        if self._is_awaited(attempt):
+            self.due, self._next = again, Next.REPEAT
+        else:
+            self.lines[attempt - 1].is_open = False
+
+    def _is_awaited(self, attempt: int) -> bool:
+        is_last = attempt == len(self.lines) and self._next is Next.TIME_IS_UP
+        return is_last and not self.result
 
     def complaint_answered(
         self, message: messages.Message | None, error: LeagueError | None, now: float
@@ -211,7 +225,7 @@ class Question(Struct, gc=False):
         """Do what is due."""
         if self.result or now < self.due:
             return []
-        if self._next is Next.RETRY:
+        if self._next in (Next.RETRY, Next.REPEAT):
             return self.ask(now)
         if self._next is Next.ASK_AGAIN:
             return self.ask(now, is_fresh=False)
@@ -221,7 +235,8 @@ class Question(Struct, gc=False):
         """What is left of the attempt or the next one, its number, and of how many, if it waits."""
         if self.result or now < self.lines[0].began + LONG_SECONDS:
             return None
-        ends = self.due + self.terms.seconds if self._next is Next.RETRY else self.deadline
+        is_later = self._next in (Next.RETRY, Next.REPEAT)
+        ends = self.due + self.terms.seconds if is_later else self.deadline
         return ends - now, self._retries + 1, self.terms.retries + 1
 
     def extend(self, seconds: float) -> None:

@@ -20,6 +20,7 @@ class MatchLimits:
     transcript_bytes: int = 4096  # of all rows together, as they are sent
     transcript_move_bytes: int = 100
     retry_seconds: tuple[float, ...] = (1.0, 2.0, 4.0, 5.0)  # between tries to reach the manager
+    seat_seconds: tuple[float, ...] = (0.5, 1.0, 2.0)  # the same, to call a seat there
     late_seconds: float = 0.25  # a timer that rings so much too late: this machine slept
 
 

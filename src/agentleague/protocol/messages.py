@@ -205,6 +205,7 @@ class Seated(Part):
     suspended: bool = False
     dialect: Id | UnsetType = UNSET
     timed_out: QuestionType | UnsetType = UNSET
+    seat: bool | UnsetType = UNSET
 
 
 class RoundMatch(Part):

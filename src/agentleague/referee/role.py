@@ -57,7 +57,6 @@ OWN_DRAWS = (
     "This manager locks no moves: the referee draws the numbers and counts 3, 1 and 0 points."
 )
 NOT_NEEDED = "This manager says itself where players are: what --player says does not count."
-AT_MANAGER = (Phase.RECOVERING, Phase.LOCKING, Phase.REPORTING)  # phases that wait for its answer
 
 
 def _order(receipt: messages.Receipt) -> tuple[int, int]:
@@ -170,7 +169,7 @@ class Referee(Agent):
         match = self.matches.get(key.match_id)
         if match is None:
             return []
-        if self._is_league_over and match.phase in AT_MANAGER:
+        if self._is_league_over and match.waits_for_manager:
             return match.abandon() + self._close(match, now)  # Its manager may be gone for good.
         return self._run(match, match.woken, now)
 

@@ -27,6 +27,8 @@ EMPTY_SECONDS = 1.0  # for what may be pushed after an answer without content, o
 EMPTY_PART = 0.2  # of the time that is left,
 AGAIN_SECONDS = 0.15  # after further ones; they fit into the time for a join
 
+_AWAY = (502, 503, 504)  # of a server that is not there, whatever stands in its place
+
 Post = Callable[[str, Message | None, bytes, float, Callable[[HttpAnswer], None]], Cancel]
 
 
@@ -192,4 +194,6 @@ def as_value(error: LeagueError, status: int, body: bytes) -> LeagueError:
     """The error that an answer is, with what it says; without the frames in which it was raised."""
     error.__traceback__ = error.__context__ = None
     error.context["said"] = in_its_words(status, body)
+    if status in _AWAY:
+        error.context["status"] = status
     return error
