@@ -172,6 +172,7 @@ class Memory:
             seconds_left=seconds,
             seed=f"{self._seed}|{call.league_id}|{call.match_id}|{player_id}|{turn}",
             opponent_name=self.name(call.context.opponent_id),
+            number=turn,
             past=self.past,
         )
 

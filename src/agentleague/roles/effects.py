@@ -95,6 +95,7 @@ class Turn(Struct, frozen=True, kw_only=True, dict=True):
     seconds_left: float
     seed: str  # of `rng`
     opponent_name: str = ""
+    number: int = 0  # of the turn in its match, as the referee counts
     past: Sequence[Mapping[str, Any]] = ()
 
     @cached_property
