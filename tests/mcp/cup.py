@@ -2,11 +2,12 @@
 
 from collections import Counter
 
+from mcp.foreign_software import player_command
+
 from agentleague.league.events import MatchDecided
 from agentleague.records.reading import event_of, read_rows
 from commands import BIN, RUNNING, SECONDS, free_port, league, popen
 from crash.cup import until
-from mcp.foreign_software import player_command
 
 
 class Cup:
@@ -26,7 +27,7 @@ class Cup:
         """Start a process, or start it again with the same command."""
         self.commands[name] = command or self.commands[name]
         with (self.home / f"{name}.said").open("a") as said:
-            process = popen(self.commands[name], stdout=said, stderr=said)
+            process = popen(self.commands[name], stdout=said, stderr=said, cwd=self.home)
         RUNNING.append(process)
         self.processes[name] = process
 

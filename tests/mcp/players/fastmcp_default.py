@@ -19,5 +19,5 @@ def parity_choose(match_id: str, player_id: str) -> Literal["even", "odd"]:
 
 if __name__ == "__main__":
     for manager in sys.argv[2:]:
-        Timer(1.0, register, ("FastMCP", port, manager)).start()
+        Timer(1.0, register, ("fastmcp_default", port, manager)).start()
     mcp.run(transport="http", port=port)

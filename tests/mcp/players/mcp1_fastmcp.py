@@ -23,5 +23,5 @@ def parity_choose(match_id: str, player_id: str) -> dict:
 
 if __name__ == "__main__":
     for manager in sys.argv[2:]:
-        register("Official 1.x", port, manager)  # Nobody listens yet, as many write it.
+        register("mcp1_fastmcp", port, manager)  # Nobody listens yet, as many write it.
     mcp.run(transport="streamable-http")

@@ -41,5 +41,5 @@ def notify_match_result(match_id: str, game_result: dict) -> str:
 
 if __name__ == "__main__":
     for manager in sys.argv[2:]:
-        Timer(1.0, register, ("Official 2.x", port, manager)).start()
+        Timer(1.0, register, ("mcp2_server", port, manager)).start()
     mcp.run(transport="streamable-http", port=port)
