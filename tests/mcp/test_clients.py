@@ -1,0 +1,26 @@
+"""Clients of others, each in its own environment, use the manager of a league as an MCP server."""
+
+import json
+
+import pytest
+from mcp.foreign_software import MCP_1, MCP_2, client_command, needs_foreign_software
+
+from commands import BIN, first_line, free_port, run, started
+
+pytestmark = needs_foreign_software
+# A kind of client -> the environment that it runs in.
+CLIENTS = {"mcp1": MCP_1, "mcp2": MCP_2, "mcp2-legacy": MCP_2, "fastmcp": MCP_2}
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_a_client_of_others_lists_tools_registers_and_asks(kind, tmp_path):
+    port = free_port()
+    first_line(started(BIN / "league", "manager", "--players", 2, "--port", port, cwd=tmp_path))
+
+    done = run(client_command(CLIENTS[kind], "register", kind, f"http://127.0.0.1:{port}/mcp"))
+
+    told = json.loads(done.stdout)
+    assert {"register_player", "league_query"} <= set(told["tools"])
+    assert (told["joined"]["status"], told["joined"]["player_id"]) == ("ACCEPTED", "P01")
+    assert told["status"]["data"]["you"] == "P01"
+    assert "token" in told["refused"]
