@@ -10,11 +10,11 @@ import errno
 import logging
 import socket
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from math import inf
-from typing import Any, cast
+from typing import cast
 
 from agentleague import errors
 from agentleague.protocol.hosts import is_loopback
@@ -63,7 +63,6 @@ class HttpServer:
         self._of: dict[str, _Group] = {}  # The connections of each peer.
         self._held = 0
         self._busy = (-1, b"")  # The second in which it was written, and the answer.
-        self.tasks: set[asyncio.Task[None]] = set()  # that produce streams
         self._listeners: list[asyncio.Server] = []
         self._sweep_seconds = min(0.25, limits.request_seconds / 4, limits.idle_seconds / 4)
         self._sweep_timer: asyncio.TimerHandle | None = None
@@ -97,7 +96,6 @@ class HttpServer:
         self.stopping = True
         await self._stop_listening()
         for connection in tuple(self._connections):
-            connection.end_streams()
             if connection.is_idle:
                 connection.close()
         if self._connections:
@@ -105,8 +103,6 @@ class HttpServer:
             await asyncio.wait([self._drained], timeout=seconds)
         for connection in tuple(self._connections):
             connection.abort()
-        if self.tasks:
-            await asyncio.wait(self.tasks, timeout=seconds)
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
         await asyncio.sleep(0)  # The loop closes the sockets of aborted connections one turn later.
@@ -298,8 +294,7 @@ class _Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         self._eof = True
         self._reader.end()
-        first = self._waiting[0] if self._waiting else None
-        if first and (first.streaming or first.lost):  # Nobody half-closes and reads on.
+        if self._waiting and self._waiting[0].lost:  # Nobody half-closes and reads on.
             self.abort()
         self._settle()
         return bool(self._waiting)
@@ -311,8 +306,6 @@ class _Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.is_slow, self.deadline = False, 0.0
-        if self._waiting and (stream := self._waiting[0].streaming):
-            stream.wake()
         self._settle()
 
     def expire(self) -> None:
@@ -359,35 +352,13 @@ class _Connection(asyncio.Protocol):
         self._write()
         self._settle()
 
-    def send_now(self, data: bytes) -> None:
-        """Send a piece of the answer whose turn it is."""
-        if not self._transport.is_closing():
-            self._transport.write(data)
-
-    def start_task(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        """Start what produces a stream; the server waits for it when it stops."""
-        task = self._server.loop.create_task(work)
-        self._server.tasks.add(task)
-        task.add_done_callback(self._server.tasks.discard)
-        return task
-
-    def end_streams(self) -> None:
-        """End the answers that would never end by themselves."""
-        streams = [each.streaming for each in self._waiting if each.streaming]
-        for stream in streams:
-            stream.stop()
-        if streams:
-            self.flush()
-
     def exempt(self) -> None:
         """It is of a known peer, and waits: it counts no more among those of its address."""
         self._server.exempt(self)
 
     def _give_up(self) -> None:
         for response in self._waiting:
-            if response.streaming:
-                response.streaming.stop()
-            elif response.lost and response.answer is None:
+            if response.lost and response.answer is None:
                 response.lost()
         self._waiting.clear()
 
@@ -403,9 +374,7 @@ class _Connection(asyncio.Protocol):
             handler(request, response)
         except Exception:
             log.exception("A request to %s failed.", request.path)
-            if response.streaming:
-                self.abort()
-            elif response.answer is None:
+            if response.answer is None:
                 response(500, self._server.refusal(errors.InternalError("Our own fault.")))
 
     def _fail(self, refused: Refused, seconds: float = 0.0) -> None:
@@ -424,17 +393,7 @@ class _Connection(asyncio.Protocol):
         is_final = reader.ended or (self._server.stopping and not reader.begun)
         while waiting and waiting[0].answer is not None:
             response, is_last = waiting[0], is_final and len(waiting) == 1
-            if response.streaming is None:
-                ready.append(response.wire(is_last))
-            else:
-                is_last = is_last or response.is_old
-                ready.append(response.streaming.due(is_last))
-                if not response.streaming.is_over:
-                    is_last = False
-                    break
-                if response.is_old:  # Only the end of the connection ends it.
-                    self._give_up()
-                    break
+            ready.append(response.wire(is_last))
             waiting.popleft()
         if reader.continue_due and not waiting:
             reader.continue_due = False
