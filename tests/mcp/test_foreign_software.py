@@ -3,6 +3,8 @@
 import json
 
 import pytest
+
+from commands import RUNNING, free_port, popen, read_until, run
 from mcp.foreign_software import (
     MCP_2,
     PLAYERS,
@@ -10,8 +12,6 @@ from mcp.foreign_software import (
     needs_foreign_software,
     player_command,
 )
-
-from commands import RUNNING, free_port, popen, read_until, run
 
 pytestmark = needs_foreign_software
 

@@ -67,10 +67,10 @@ class Connection:
         listed = await self._client.list_tools()
         return [tool.name for tool in getattr(listed, "tools", listed)]
 
-    async def call(self, name, **arguments):
+    async def call(self, tool, **arguments):
         """What a tool returns: its structured content, which the text repeats."""
         try:
-            answer = await self._client.call_tool(name, arguments)
+            answer = await self._client.call_tool(tool, arguments)
         except Exception as error:  # fastmcp raises what the others return.
             if type(error).__name__ != "ToolError":
                 raise
