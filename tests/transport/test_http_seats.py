@@ -21,6 +21,7 @@ from agentleague.runtime.clock import LoopClock
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import HttpTransport, Rate, TransportPolicy
 from agentleague.transport.http_server import ServerLimits
+from rules import rule
 
 HOSTS = ("127.0.0.1",)
 TOKENS = {"tok_P01": "P01", "tok_P02": "P02"}
@@ -184,6 +185,7 @@ def test_a_foreign_form_of_an_answer_over_a_seat_is_tried_and_understood():
     assert run(scenario).error is None
 
 
+@rule("R-SEAT-06")
 @pytest.mark.parametrize(
     ("path", "body", "token", "status", "words"),
     [
@@ -251,6 +253,7 @@ def test_a_manager_that_is_starting_is_away_for_agents_and_referees():
         assert b"Retry-After: 1" in head
 
 
+@rule("R-SEAT-06")
 def test_the_call_of_a_referee_that_leaves_is_not_handed_out():
     async def scenario(made):
         left = await made.invite(seconds=0.2)
@@ -359,6 +362,7 @@ def test_a_connection_cut_after_the_answer_to_a_poll_was_written_loses_no_call()
     assert (cuts, asked) == (2, 1)
 
 
+@rule("R-SEAT-06")
 def test_a_manager_that_stops_ends_held_polls_and_calls_at_once():
     async def scenario(made):
         statuses, loop = [], asyncio.get_running_loop()

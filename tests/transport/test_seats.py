@@ -6,6 +6,7 @@ from agentleague.errors import WrongType
 from agentleague.protocol.seats import Poll, Receipt, SeatAnswer
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.seats import Seats
+from rules import rule
 
 FIRST = 1_000
 
@@ -46,6 +47,7 @@ def bodies(said):
     return [call.body for call in said[0].calls]
 
 
+@rule("R-SEAT-03", "R-SEAT-04")
 def test_a_call_is_handed_out_until_it_is_answered_and_answered_once(table):
     epoch = table.seats.open("P01")
     table.call(proof="p")
@@ -62,6 +64,7 @@ def test_a_call_is_handed_out_until_it_is_answered_and_answered_once(table):
     assert table.answers == {"ask": [(200, "yes")]}
 
 
+@rule("R-SEAT-03")
 def test_what_was_acknowledged_comes_again_only_to_who_opens_the_seat_anew(table):
     epoch = table.seats.open("P01")
     table.call("one"), table.call("two")
@@ -72,6 +75,7 @@ def test_what_was_acknowledged_comes_again_only_to_who_opens_the_seat_anew(table
     assert bodies(table.poll(table.seats.open("P01"))) == ["one", "two"]
 
 
+@rule("R-SEAT-03")
 def test_an_acknowledgement_of_what_was_never_handed_out_changes_nothing(table):
     epoch = table.seats.open("P01")
     table.call()
@@ -85,6 +89,7 @@ def test_an_acknowledgement_of_what_was_never_handed_out_changes_nothing(table):
     assert bodies(table.poll(epoch)) == ["ask", "later"]
 
 
+@rule("R-SEAT-02")
 def test_a_poll_is_held_until_there_is_a_call_and_takes_all_that_are_made_at_once(table):
     epoch = table.seats.open("P01")
     said = table.poll(epoch, wait=25)
@@ -123,6 +128,7 @@ def test_the_receipts_of_a_held_poll_come_when_it_ends(table):
     assert bodies(said) == ["next"]
 
 
+@rule("R-SEAT-02")
 def test_a_second_poll_ends_the_first_at_once(table):
     epoch = table.seats.open("P01")
     first = table.poll(epoch, wait=25)
@@ -147,6 +153,7 @@ def test_a_poll_whose_connection_is_lost_takes_no_call_with_it(table):
     assert lost == []
 
 
+@rule("R-SEAT-01")
 def test_the_newest_who_opens_a_seat_has_it(table):
     old = table.seats.open("P01", "a")
     table.call()
@@ -162,6 +169,7 @@ def test_the_newest_who_opens_a_seat_has_it(table):
     assert table.answers == {"ask": [(200, "yes")]}
 
 
+@rule("R-SEAT-01")
 def test_a_client_that_opens_its_seat_twice_has_one_epoch(table):
     first = table.seats.open("P01", "a")
     held = table.poll(first, wait=25)
@@ -173,6 +181,7 @@ def test_a_client_that_opens_its_seat_twice_has_one_epoch(table):
     assert table.poll(first)[0].state == "taken"
 
 
+@rule("R-SEAT-02")
 @pytest.mark.parametrize("epoch", [0, FIRST - 5, FIRST + 50])
 @pytest.mark.parametrize("is_open", [True, False])
 def test_an_epoch_of_another_process_leads_to_a_new_one(table, epoch, is_open):
@@ -184,6 +193,7 @@ def test_an_epoch_of_another_process_leads_to_a_new_one(table, epoch, is_open):
     assert (said[0].state, said[0].receipts) == ("reopen", ())
 
 
+@rule("R-SEAT-04")
 def test_an_answer_from_before_a_restart_meets_no_later_call(table):
     epoch = table.seats.open("P01")
     table.call()
@@ -200,6 +210,7 @@ def test_an_answer_from_before_a_restart_meets_no_later_call(table):
     assert table.answers == {}
 
 
+@rule("R-SEAT-03", "R-SEAT-04")
 def test_a_call_ends_at_its_deadline_whether_it_was_fetched_or_not(table):
     epoch = table.seats.open("P01")
     table.call(seconds=5.0)
@@ -241,6 +252,7 @@ def test_a_cancelled_call_is_handed_out_no_more_and_its_caller_told_nothing(tabl
     assert table.answers == {}
 
 
+@rule("R-SEAT-05")
 def test_at_most_16_calls_wait_at_a_seat(table):
     for number in range(17):
         table.call(str(number))
@@ -259,6 +271,7 @@ def test_a_body_that_is_no_text_is_refused(table):
     assert said == [(400, b"")]
 
 
+@rule("R-SEAT-06")
 def test_one_seat_never_sees_the_calls_of_another_nor_answers_them(table):
     mine, others = table.seats.open("P01"), table.seats.open("P02")
     table.call("secret", seat="P02")
@@ -271,6 +284,7 @@ def test_one_seat_never_sees_the_calls_of_another_nor_answers_them(table):
     assert table.poll(others, "P01")[0].state == "reopen"
 
 
+@rule("R-SEAT-05")
 @pytest.mark.parametrize(
     ("status", "seen"),
     [
