@@ -51,7 +51,7 @@ class SeatRoutes:
     def stop(self) -> None:
         """End what is held: agents and referees come again when the manager is back."""
         self._seats.end_polls()
-        for respond, cancel in self._held.items():
+        for respond, cancel in list(self._held.items()):
             cancel()
             self._say_away(respond)
         self._held.clear()
