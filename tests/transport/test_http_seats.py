@@ -412,21 +412,24 @@ def test_a_renewed_token_is_used_from_the_next_request_on():
     assert refused == [403]
 
 
-def test_who_sits_down_twice_has_one_client():
+def test_who_sits_down_again_leaves_its_first_seat_by_itself():
     async def scenario(made):
-        agent = transport("player")
-        made.agents.append(agent)
+        made.agents.append(agent := transport("player"))
         agent.listen(made.answer)
-        url = f"http://127.0.0.1:{made.manager.port}/mcp"
-        for _ in range(2):
-            agent.sit(url, "/seats/P01", lambda: "tok_P01").start()
+        url, ended = f"http://127.0.0.1:{made.manager.port}/mcp", []
+        first = agent.sit(url, "/seats/P01", lambda: "tok_P01")
+        first.ended = lambda: ended.append("by another")
+        first.start()
+        seats = made.manager.seats._seats
+        await until(lambda: "P01" in seats and seats["P01"].held)
+        agent.sit(url, "/seats/P01", lambda: "tok_P01").start()
         answer = await made.invite()
-        return answer, len(made.asked)
+        return answer, len(made.asked), ended
 
-    answer, asked = run(scenario)
+    answer, asked, ended = run(scenario)
 
     assert answer.message.accept
-    assert asked == 1
+    assert (asked, ended) == (1, [])
 
 
 def test_polls_over_the_rate_of_their_token_are_refused_and_others_are_not():
