@@ -26,7 +26,7 @@ def inspect(tmp_path, era):
 
 
 def test_what_there_is_is_listed(inspect):
-    tools = inspect("tools/list")["tools"]
+    tools = inspect("tools/list", "--strict")["tools"]  # It judges the schemas, too.
     resources = inspect("resources/list")["resources"]
     prompts = inspect("prompts/list")["prompts"]
 
@@ -45,3 +45,11 @@ def test_a_tool_a_resource_and_a_prompt_tell_what_the_league_is(inspect):
     assert asked["data"]["status"] == "LEAGUE_COMPLETED"
     assert len(json.loads(table["text"])["data"]["standings"]) == 4
     assert "submit_move" in text["content"]["text"]
+
+
+def test_a_wrong_argument_is_named_and_so_are_the_right_ones(inspect):
+    wrong = ("--tool-name", "league_query", "--tool-arg", "qurey_type=GET_STATUS")
+
+    said = inspect("tools/call", *wrong, code=5)
+
+    assert "query_type" in said
