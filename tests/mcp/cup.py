@@ -2,11 +2,12 @@
 
 from collections import Counter
 
+from mcp.foreign_software import player_command
+
 from agentleague.league.events import MatchDecided
 from agentleague.records.reading import event_of, read_rows
 from commands import BIN, RUNNING, SECONDS, free_port, league, popen
 from crash.cup import until
-from mcp.foreign_software import player_command
 
 
 class Cup:

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from mcp.foreign_software import MCP_1, MCP_2, client_command, needs_foreign_software
 
 from commands import BIN, first_line, free_port, run, started
-from mcp.foreign_software import MCP_1, MCP_2, client_command, needs_foreign_software
 
 pytestmark = needs_foreign_software
 # A kind of client -> the environment that it runs in.

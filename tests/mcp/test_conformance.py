@@ -7,9 +7,9 @@ another check fails, and also if one that is listed there passes.
 import sys
 
 import pytest
+from mcp.foreign_software import HERE, needs_node, node_command
 
 from commands import run, started
-from mcp.foreign_software import HERE, needs_node, node_command
 
 pytestmark = [pytest.mark.slow, needs_node]
 REVISIONS = ("2025-11-25", "2026-07-28")

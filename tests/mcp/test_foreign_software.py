@@ -3,8 +3,6 @@
 import json
 
 import pytest
-
-from commands import RUNNING, free_port, popen, read_until, run
 from mcp.foreign_software import (
     MCP_2,
     PLAYERS,
@@ -12,6 +10,8 @@ from mcp.foreign_software import (
     needs_foreign_software,
     player_command,
 )
+
+from commands import RUNNING, free_port, popen, read_until, run
 
 pytestmark = needs_foreign_software
 

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from mcp.foreign_software import finished_league, needs_node, node_command
 
 from commands import environment, run
-from mcp.foreign_software import finished_league, needs_node, node_command
 
 pytestmark = [pytest.mark.slow, needs_node, pytest.mark.parametrize("era", ["legacy", "modern"])]
 
