@@ -13,6 +13,7 @@ from agentleague.league import events, formats
 from agentleague.league.match_records import Archive, LeagueLimits, MatchRecord, MatchRecords
 from agentleague.league.roster import Roster
 from agentleague.league.standings import Points, Standing, Table, drawn_champion
+from agentleague.protocol import seats
 from agentleague.roles.effects import Event
 
 
@@ -43,6 +44,7 @@ class League:
         self.format, self.format_options = format, format_options
         self.limits = limits or LeagueLimits()
         self.archive = archive
+        self.manager_url = ""  # where its seats are, if somebody said so: no event does
         self.entrants: list[str] = []  # those who play, from the start on
         self.totals: formats.Totals | None = None  # from the start on, if the format knows them
         self.seq = 0  # rows applied so far
@@ -87,6 +89,12 @@ class League:
     def names_of(self, players: Iterable[str]) -> dict[str, str]:
         """The names of these players, by id."""
         return {each: self.roster.players[each].display_name for each in players}
+
+    def url_of(self, agent_id: str) -> str:
+        """Where an agent is called; a seat by its path, where nobody knows the manager's URL."""
+        endpoint = self.roster.member(agent_id).endpoint
+        is_path = seats.is_seat(endpoint) and self.manager_url
+        return seats.url_at(self.manager_url, endpoint) if is_path else endpoint
 
     @property
     def undecided(self) -> list[str]:

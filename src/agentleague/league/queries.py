@@ -260,7 +260,7 @@ def player_stats(league: League, params: Mapping[str, Any], asker: str | None) -
         "matches": _last_matches(league, player_id),
     }
     if sees_endpoint(league, player_id, asker):
-        stats["contact_endpoint"] = league.roster.players[player_id].endpoint
+        stats["contact_endpoint"] = league.url_of(player_id)
     return {"player_stats": stats}
 
 
@@ -272,7 +272,7 @@ def directory(league: League, params: Mapping[str, Any], asker: str | None) -> d
     for each in page(chosen, params, AGENTS_A_PAGE):
         rows.append({"player_id": each, "display_name": players[each].display_name})
         if sees_endpoint(league, each, asker):
-            rows[-1]["contact_endpoint"] = players[each].endpoint
+            rows[-1]["contact_endpoint"] = league.url_of(each)
     shown = fitting(rows, ROOM_BYTES // 2)
     seen = {row["player_id"]: row.get("contact_endpoint") for row in shown}
     where = {player_id: endpoint for player_id, endpoint in seen.items() if endpoint}
@@ -331,7 +331,7 @@ def _row(league: League, agent_id: str, asker: str | None, at_work: Counter[str]
         "open_matches": at_work[agent_id],
     }
     if sees_endpoint(league, agent_id, asker):
-        row["endpoint"] = member.endpoint
+        row["endpoint"] = league.url_of(agent_id)
     if agent_id in league.roster.dialects:
         row["speaks"] = in_words(league.roster.dialects[agent_id])
     if agent_id in league.misuses:
@@ -346,6 +346,8 @@ def _of_endpoint(league: League, member: Member) -> dict[str, Any]:
     roster = league.roster
     if member.agent_id in roster.displaced:
         return {"displaced": True}
+    if member.is_seated:
+        return {"seat": True}
     is_unknown = member.source is None or member.agent_id in roster.waiting
     return {} if is_unknown else {"proved": roster.is_proved(member.agent_id)}
 

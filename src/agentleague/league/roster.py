@@ -12,6 +12,7 @@ from agentleague.errors import TokenInvalid, TokenMissing
 from agentleague.league import events
 from agentleague.protocol.hosts import Place, places
 from agentleague.protocol.printable import UNSEEN
+from agentleague.protocol.seats import is_seat
 from agentleague.protocol.tokens import MATCH_TOKEN, digest
 
 NAME_MAX = 50
@@ -40,6 +41,11 @@ class Member(Struct, frozen=True):
     source: str | None = None  # from where; None: by the organiser, or before that was noted
     places: frozenset[Place] = frozenset()  # where its end point is
     game_types: Sequence[str] = ()  # that it says it knows, if it was noted
+
+    @property
+    def is_seated(self) -> bool:
+        """Whether it fetches its calls from a seat at the manager."""
+        return is_seat(self.endpoint)
 
 
 def member_of(event: events.PlayerRegistered | events.RefereeRegistered) -> Member:
@@ -202,9 +208,12 @@ class Roster:
         self._proved[agent_id] = (member.endpoint, member.claim_digest)
 
     def is_proved(self, agent_id: str) -> bool:
-        """Whether it proved that it listens where it is registered now."""
+        """Whether it proved that it listens where it is registered now; a seat needs no proof."""
         member = self.member(agent_id)
-        return self._proved.get(agent_id) == (member.endpoint, member.claim_digest)
+        return member.is_seated or self._proved.get(agent_id) == (
+            member.endpoint,
+            member.claim_digest,
+        )
 
     def was_proved(self, agent_id: str) -> bool:
         """Whether it proved that there or anywhere before."""

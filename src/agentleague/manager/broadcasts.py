@@ -214,7 +214,7 @@ class Broadcasts:
         names = (league.rules.league_id, record.match_id, player_id, record.epoch)
         return messages.Seated(
             player_id,
-            member.endpoint,
+            league.url_of(player_id),
             member.display_name,
             messages.PlayerRecord(*league.table.record(player_id)),
             match_token(channel, "ref>player", *names),
@@ -223,6 +223,7 @@ class Broadcasts:
             league.is_suspended(player_id),
             roster.dialects.get(player_id, UNSET),
             league.timed_out.get(player_id, UNSET),
+            True if member.is_seated else UNSET,
         )
 
 

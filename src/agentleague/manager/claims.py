@@ -59,6 +59,8 @@ class Claims:
         """Ask who listens at its end point, unless that is known or cannot be found out."""
         roster = self._step.league.roster
         is_open = roster.member(agent_id).claim_digest and not roster.is_proved(agent_id)
+        if roster.member(agent_id).is_seated:  # What is answered where it was counts no more.
+            self._tries.pop(agent_id, None)
         is_out = any(
             agent_id in each for each in (roster.waiting, roster.removed, roster.displaced)
         )
@@ -107,20 +109,29 @@ class Claims:
                     f"remove {other}"
                 )
 
-    def check_move(self, meta: PlayerMeta, member: Member, where: frozenset[Place]) -> None:
-        """Only a player that has proved its end point leaves it, and not for a foreign one's."""
+    def check_move(
+        self, meta: PlayerMeta, member: Member, where: frozenset[Place], *, is_there: bool = False
+    ) -> None:
+        """Only a player that has proved its end point leaves it, and not for a foreign one's.
+
+        Nor for a seat if somebody `is_there` who may be another; where nobody is, its token counts.
+        """
         roster, player_id = self._step.league.roster, member.agent_id
         # Until the start one of ours may: that gains nobody more than to register anew. Of those
         # who came before sources were noted nobody could prove anything.
-        is_open = self._step.league.phase is Phase.REGISTERING and bool(member.claim_digest)
+        is_new = self._step.league.phase is Phase.REGISTERING
+        if member.claim_digest:
+            is_open = is_new or member.is_seated or meta.seat is True
+        else:
+            is_open = not is_there if meta.seat is True else is_new and member.is_seated
         if member.source is not None and not is_open and not roster.was_proved(player_id):
             raise errors.EndpointTaken(
                 f"{player_id} never proved that it listens at {member.endpoint}: it stays there; "
                 "start it there again, or ask the organiser to change it with: league set-endpoint "
-                f"{player_id} {meta.contact_endpoint}"
+                f"{player_id} {'URL' if meta.seat is True else meta.contact_endpoint}"
             )
         for other in self._players_at(where):
-            if not roster.was_proved(other):
+            if not roster.was_proved(other) or not (meta.claim or member.claim_digest):
                 why = f"{other} is registered at that end point; listen at another port"
                 raise errors.EndpointTaken(why)
 

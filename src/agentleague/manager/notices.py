@@ -147,10 +147,13 @@ class NotUnderstood:
         if forms:
             member = self._step.league.roster.member(player_id)
             self._said[player_id] = log_text(said)
+            # Nobody but its referee calls a seat.
+            play = (
+                "" if member.is_seated else f"try it with: league play {member.endpoint} random; "
+            )
             self._step.notify(
-                f"{player_id} {member.display_name} {in_vain(said)}. Its author can try it "
-                f"with: league play {member.endpoint} random; see its matches with: league agent "
-                f"{player_id} --dir DIR"
+                f"{player_id} {member.display_name} {in_vain(said)}. Its author can {play}see its "
+                f"matches with: league agent {player_id} --dir DIR"
             )
 
 
@@ -167,7 +170,8 @@ def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:
     few = referees < settings.referees
     wanted = f"{referees} of {counted(settings.referees, 'referee')}"
     others = wanted if few else counted(referees, "referee")
-    return f"{agent_id} {member.display_name} is at {member.endpoint}: {players}, {others}."
+    where = "a seat of this manager" if member.is_seated else member.endpoint
+    return f"{agent_id} {member.display_name} is at {where}: {players}, {others}."
 
 
 def waiting(member: Member, source: str) -> str:

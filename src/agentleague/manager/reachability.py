@@ -14,6 +14,7 @@ from agentleague.manager.keys import EndpointLook
 from agentleague.manager.step import ManagerLimits
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.messages import PlayerMeta, RefereeMeta
+from agentleague.protocol.seats import is_seat
 from agentleague.roles.stimuli import Asked
 
 LOST_TOLD = 3  # agents that a restart does not find, each in a line of its own
@@ -59,8 +60,8 @@ class Reachability:
         """After a restart all end points are tried, unless the league is over."""
         roster = self._league.roster
         for agent_id in () if self._is_over else (*roster.players, *roster.referees):
-            self.unchecked.append((agent_id, self._endpoint(agent_id)))
             self._resumed.add(agent_id)
+            self._try(agent_id)
 
     def waited_for(self, now: float) -> list[str]:
         """Those that registered just now and cannot be connected to yet."""
@@ -75,10 +76,10 @@ class Reachability:
     def registered(self, agent_id: str, source: str, now: float | None = None) -> str:
         """Its end point is to be tried; a loopback address that others cannot use is told."""
         endpoint = self._endpoint(agent_id)
+        self.known.pop(agent_id, None)
+        self._try(agent_id)
         if now is not None and not self._league.roster.member(agent_id).claim_digest:
             self.new[agent_id] = now  # One of ours listens before it registers.
-        self.unchecked.append((agent_id, endpoint))
-        self.known.pop(agent_id, None)
         if is_loopback(source) or not is_loopback(urlsplit(endpoint).hostname or ""):
             return ""
         return (
@@ -116,13 +117,21 @@ class Reachability:
         is_doubtful = isinstance(error, NoConnection) and agent_id not in self._doubted
         if is_doubtful and was_reachable and not self._is_over:
             self._doubted.add(agent_id)
-            self.unchecked.append((agent_id, self._endpoint(agent_id)))
+            self._try(agent_id)
         return ""
 
     def is_sought(self, agent_id: str, endpoint: str) -> bool:
         """Whether this end point is to be tried again."""
         is_found = self.known.get(agent_id, False) or endpoint != self._endpoint(agent_id)
         return not is_found and not self._is_over
+
+    def _try(self, agent_id: str) -> None:
+        """Its end point is to be tried; who fetches its calls needs none that answers."""
+        endpoint = self._endpoint(agent_id)
+        if is_seat(endpoint):
+            self.known[agent_id] = True
+        else:
+            self.unchecked.append((agent_id, endpoint))
 
     @property
     def _is_over(self) -> bool:

@@ -28,9 +28,10 @@ from agentleague.manager.claims import Claims, origin, renewal_of
 from agentleague.manager.guesses import Guesses
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.refusals import Refusals
+from agentleague.manager.seats import at_seat, check_no_seat
 from agentleague.manager.step import Step, shown_dialect
 from agentleague.manager.tokens import Credentials
-from agentleague.protocol import join_codes
+from agentleague.protocol import join_codes, seats
 from agentleague.protocol.hosts import places
 from agentleague.protocol.messages import (
     WIRE_NAME,
@@ -98,6 +99,7 @@ class Registration:
         try:
             event, answer = admit(message, asked.caller)
             is_strict = self._settings.unreachable == "refuse"  # Only one that would be let in.
+            is_strict = is_strict and not getattr(answer, "seat", "")
             if event and is_strict and self._reachability.awaits(asked, _meta(asked)):
                 return Admission()
         except errors.RegistrationRefused as error:
@@ -111,6 +113,8 @@ class Registration:
         refusal = errors.EndpointUnreachable if is_player else errors.RefereeUnreachable
         where = _meta(asked).contact_endpoint
         why = f"nobody listens at {where}; start the server or mend the URL, then register again"
+        if is_player and self._settings.seats:
+            why += ", or ask for a seat if you can only call out: player_meta.seat true"
         self._refuse(asked, refusal(why))
 
     def add_player(self, params: Mapping[str, Any]) -> PlayerRegistered:
@@ -174,7 +178,7 @@ class Registration:
         if self._league.phase is Phase.COMPLETED:
             raise errors.UnexpectedMessage("the league is over already")
         event = EndpointChanged(agent_id, _check_url(url))
-        self._check_endpoint(event.endpoint, ORGANISER)
+        self._check_place(event.endpoint, ORGANISER)
         self._step.record(event)
         self._step.search_again(agent_id)
         self._step.notify(self._reachability.registered(agent_id, ORGANISER))
@@ -188,14 +192,19 @@ class Registration:
 
         So does one that registers again with its name and end point, from the end point's own
         address; on one machine everybody has that, so its further token may only ask. There is no
-        event if that token was given before and never used: it is given again.
+        event if that token was given before and never used: it is given again. A seat is its
+        token's, and so are the calls there.
         Raises RegistrationRefused, or for the join_code TokenMissing, TokenInvalid or RateLimited.
         """
         meta, roster = request.player_meta, self._league.roster
         shown = roster.players.get(self._claims.known(meta, caller) or "")
+        if meta.seat is True:
+            meta, caller = at_seat(self._step, meta, shown), replace(caller, addresses=())
         if shown:
             return self._renew_player(meta, shown, caller)
         self._check_join_code(meta, "player_meta", caller.source)
+        if meta.seat is True:  # It is nobody's yet.
+            return self._admit_new_player(meta, caller)
         where = places(meta.contact_endpoint, caller.addresses)
         is_open = self._league.phase is Phase.REGISTERING
         for known in roster.returning(meta.display_name, where):
@@ -294,7 +303,8 @@ class Registration:
         self._check(meta, caller.source)
         where = places(meta.contact_endpoint, caller.addresses)
         if where != member.places and self._league.phase is not Phase.COMPLETED:
-            self._claims.check_move(meta, member, where)
+            is_there = self._reachability.known.get(member.agent_id) is True
+            self._claims.check_move(meta, member, where, is_there=is_there)
         renewal = renewal_of(meta, caller, member)
         is_newest = digest(caller.token or "") == member.token_digest
         was_given = not is_newest and _is_same(meta, member) and not renewal
@@ -370,7 +380,7 @@ class Registration:
         """A few take only REGISTERED for a yes: who asks a third time at once is told that."""
         # One that asks a second time may not have heard the answer, or was started again.
         meta = _meta(asked)
-        if asked.caller.token or meta.claim:
+        if asked.caller.token or meta.claim or getattr(meta, "seat", False):
             return "ACCEPTED"
         now, told = self._step.now, self._told_yes
         while told and now - next(iter(told.values()))[0] >= self._step.limits.asked_again_seconds:
@@ -410,6 +420,7 @@ class Registration:
     def _player_answer(
         self, player_id: str, name: str, meta: PlayerMeta, token: str
     ) -> LeagueRegisterResponse:
+        is_told = self._settings.seats and (meta.claim or meta.seat is not UNSET)
         return LeagueRegisterResponse(
             "ACCEPTED",
             player_id,
@@ -418,6 +429,8 @@ class Registration:
             proofs=meta.proofs,
             game_options=self._league.rules.rules.game_options or UNSET,
             display_name_effective=name if name != meta.display_name else UNSET,
+            seat=seats.seat_of(player_id) if meta.seat is True else UNSET,
+            seats=True if is_told else UNSET,
             auth_token=token,
         )
 
@@ -525,7 +538,12 @@ class Registration:
         """The agent can play this league's game, speaks its protocol, and may be called."""
         _check_game(self._league.rules.game_type, meta.game_types)
         _check_version(meta.protocol_version)
-        self._check_endpoint(meta.contact_endpoint, source)
+        if getattr(meta, "seat", False) is not True:
+            self._check_place(meta.contact_endpoint, source)
+
+    def _check_place(self, url: str, source: str) -> None:
+        check_no_seat(url)
+        self._check_endpoint(url, source)
 
 
 def _meta(asked: Asked) -> PlayerMeta | RefereeMeta:

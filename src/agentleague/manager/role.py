@@ -23,7 +23,7 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | - | registrations that wait until their end point was tried | forgotten; they come again |
 | Receipts | agents that showed a false one | forgotten |
 | Reporters | the last reports that named no match | forgotten; one more may count |
-| Organiser, TokenMisuse, Broadcasts, Credentials | none | |
+| Organiser, TokenMisuse, SeatRights, Broadcasts, Credentials | none | |
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +52,7 @@ from agentleague.manager.reachability import Reachability
 from agentleague.manager.receipts import SHOWN, Receipts
 from agentleague.manager.registration import Registration
 from agentleague.manager.rounds import Rounds
+from agentleague.manager.seats import SeatRights
 from agentleague.manager.step import ManagerLimits, Step
 from agentleague.manager.tokens import Credentials, Reporters, TokenMisuse
 from agentleague.protocol import messages
@@ -83,6 +84,7 @@ class Manager:
         self.league = League() if league is None else league
         self.lost_until: int | None = None  # rows up to this are lost, and the organiser goes on
         self._settings = settings
+        self.league.manager_url = settings.endpoint or f"http://127.0.0.1:{settings.port}/mcp"
         credentials = Credentials(self.league, secrets.token_secret)
         self._step = step = Step(self.league, settings, limits, credentials.proof_keys)
         self.news = step.news  # sentences for the organiser
@@ -113,6 +115,8 @@ class Manager:
             result_notices=self._result_notices,
         )
         self._reporters = Reporters(step, self.is_known, self._assignments.is_told)
+        rights = SeatRights(step, credentials, self._reporters, self._misuse)
+        self.seat_of, self.may_call = rights.seat_of, rights.may_call
         self.rounds = Rounds(
             step,
             adjudicator=adjudicator,

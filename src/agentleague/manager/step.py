@@ -113,6 +113,10 @@ class Step:
         """Record an event that only says what need not be told again with the next decision."""
         self._later.append(event)
 
+    def is_awaited(self, event: Event) -> bool:
+        """Whether it is recorded with the next decision."""
+        return event in self._later
+
     def tell(
         self,
         agent_id: str,

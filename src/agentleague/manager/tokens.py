@@ -112,7 +112,7 @@ class Reporters:
         record, roster = self._step.league.matches.get(match_id), self._step.league.roster
         holder = roster.referees[record.referee_id] if record else None
         is_foreign = holder and (holder.added or not holder.locks)
-        if holder and is_foreign and self._may_be_without(holder, caller):
+        if holder and is_foreign and self.may_be_without(holder, caller):
             self._note_invented(holder, caller, "MATCH_RESULT_REPORT")
             return holder.agent_id
         referee_id = roster.referee_of(caller.token)
@@ -132,7 +132,7 @@ class Reporters:
         referees = {
             each.agent_id
             for each in league.roster.referees.values()
-            if not each.locks and (each.agent_id == shown or self._may_be_without(each, caller))
+            if not each.locks and (each.agent_id == shown or self.may_be_without(each, caller))
         }
         told = filter(self._is_told, league.open_matches if referees else ())
         held = [
@@ -160,7 +160,7 @@ class Reporters:
         if agent_id or not (caller.token or is_directory):
             return agent_id
         referees = roster.referees.values()  # Who may report without a token may ask so.
-        guest = next((each for each in referees if self._may_be_without(each, caller)), None)
+        guest = next((each for each in referees if self.may_be_without(each, caller)), None)
         if guest:
             self._note_invented(guest, caller, "LEAGUE_QUERY")
         elif caller.token:
@@ -174,7 +174,7 @@ class Reporters:
         if member and not member.locks and member.agent_id not in roster.showing:
             self._step.record(TokenShown(member.agent_id))
 
-    def _may_be_without(self, holder: Member, caller: Caller) -> bool:
+    def may_be_without(self, holder: Member, caller: Caller) -> bool:
         """Whether this referee may be the caller, who shows no token that is worth anything."""
         roster, token = self._step.league.roster, caller.token
         is_tokenless = self._step.settings.takes_tokenless and not holder.locks
@@ -202,10 +202,10 @@ class Reporters:
         return told <= set(record.players) and bool(told or not report.match_id)
 
 
-def _note(step: Step, event: TokenMisused) -> None:
-    """Record a misuse and tell the organiser, once."""
-    if event not in step.league.misuses.get(event.agent_id, ()):
-        step.record(event)
+def _note(step: Step, event: TokenMisused, *, later: bool = False) -> None:
+    """Record a misuse and tell the organiser, once; between two steps nothing can be recorded."""
+    if event not in step.league.misuses.get(event.agent_id, ()) and not step.is_awaited(event):
+        (step.record_later if later else step.record)(event)
         refused = "" if event.scope == UNKNOWN else "; it was refused"
         step.notify(f"{event.agent_id}: {misuse_in_words(event)}{refused}.")
 
@@ -222,14 +222,23 @@ class TokenMisuse:
 
     def refused(self, asked: Asked) -> None:
         """Note whose it is, unless that was noted before."""
-        token, league = asked.caller.token or "", self._step.league
         if isinstance(asked.message, REGISTRATIONS):  # There a wrong token counts as none.
             return
-        scope, agent_id = "league", league.roster.owner(token)
+        misuse = self._found(asked.caller.token or "", asked.message)
+        if misuse:
+            _note(self._step, misuse)
+
+    def refused_at_seat(self, player_id: str, message: Message, caller: Caller) -> None:
+        """Note it too, unless it is of the player's own match: a former referee comes late."""
+        misuse = self._found(caller.token or "", message)
+        if misuse and misuse.agent_id != player_id:
+            _note(self._step, misuse, later=True)
+
+    def _found(self, token: str, message: Message) -> TokenMisused | None:
+        scope, agent_id = "league", self._step.league.roster.owner(token)
         if token.startswith(MATCH_TOKEN):
-            scope, agent_id = "match", self._player_of(token, asked.message)
-        if agent_id:
-            _note(self._step, TokenMisused(agent_id, WIRE_NAME[type(asked.message)], scope))
+            scope, agent_id = "match", self._player_of(token, message)
+        return TokenMisused(agent_id, WIRE_NAME[type(message)], scope) if agent_id else None
 
     def reported(self, record: MatchRecord, wrong: Mapping[str, str]) -> None:
         """A referee let an answer count as if it had no token; whose it is nobody can tell."""

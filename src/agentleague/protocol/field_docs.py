@@ -69,6 +69,11 @@ NOTES: dict[str, Note] = {
     "proved": Note("Whether that claim is the listener's own.", True),
     "RefereeMeta.proofs": Note("Whether it wants the manager's messages proved.", True),
     "PlayerMeta.proofs": Note("Whether it wants the manager's messages proved.", True),
+    "PlayerMeta.seat": Note(
+        "True: it cannot be called, and asks for a seat at the manager; `contact_endpoint` may be "
+        "empty then, and does not count. False: it could use one.",
+        True,
+    ),
     "referee_meta": Note("What the referee says of itself."),
     "player_meta": Note("What the player says of itself."),
     "RefereeMeta.locks": Note("Whether it locks moves with the manager (LOCK_REQUEST).", True),
@@ -85,6 +90,12 @@ NOTES: dict[str, Note] = {
     "code": Note("The number of the error, as in a JSON-RPC error.", 3002),
     "match_tokens": Note("Whether referees show the player match tokens; ours say so.", True),
     "proofs": Note("Whether the manager will prove its messages (X-League-Proof).", True),
+    "LeagueRegisterResponse.seat": Note(
+        "The path of its seat at the manager: it fetches its calls at `open` and `poll` below it.",
+        "/seats/P01",
+    ),
+    "LeagueRegisterResponse.seats": Note("True: a player may ask for a seat.", True),
+    "Seated.seat": Note("True: the end point is a seat at the manager.", True),
     "session": Note("Names this registration of the referee; it repeats it.", "ses_81c0f3a2"),
     "lease_seconds": Note("A referee silent for so long loses its matches.", 10.0),
     "warnings": Note(

@@ -143,6 +143,7 @@ class PlayerMeta(Part):
     claim: Id | UnsetType = UNSET
     proofs: bool | UnsetType = UNSET
     receipt: Receipt | UnsetType = UNSET
+    seat: bool | UnsetType = UNSET
 
 
 class LeagueRegisterRequest(Message, tag="LEAGUE_REGISTER_REQUEST"):
@@ -166,6 +167,8 @@ class LeagueRegisterResponse(Message, tag="LEAGUE_REGISTER_RESPONSE"):
     error_code: Id | UnsetType = UNSET
     code: Int | UnsetType = UNSET
     warnings: list[Text] | UnsetType = UNSET
+    seat: Id | UnsetType = UNSET
+    seats: bool | UnsetType = UNSET
 
 
 class EndpointChallenge(Message, tag="ENDPOINT_CHALLENGE"):

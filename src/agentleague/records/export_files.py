@@ -193,7 +193,7 @@ def _agent(league: League, member: Member) -> dict[str, Any]:
         "display_name": member.display_name,
         "version": member.version,
         "game_types": list(member.game_types) or [league.rules.game_type],
-        "contact_endpoint": public_url(member.endpoint),
+        "contact_endpoint": public_url(league.url_of(member.agent_id)),
     }
 
 

@@ -97,6 +97,8 @@ class ManagerSettings:
     """Whether a registration is refused with status REJECTED, or with document 001's errors."""
     unreachable: Literal["mark", "refuse"] = "mark"
     """Whether an agent where nobody listens is registered and marked, or refused."""
+    seats: bool = True
+    """Whether players that cannot be called may fetch their calls from the manager."""
     foreign_referees: Literal["mark", "refuse"] = "mark"
     """Whether referees that do not lock are taken and their matches marked, or refused."""
     tokenless_referees: bool | None = None

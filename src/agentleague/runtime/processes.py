@@ -351,6 +351,7 @@ async def open_manager(
         manager = Manager(
             settings, secrets, game, check_endpoint=place.guard.check_agent, league=League(archive)
         )
+        manager.league.manager_url = url
         ledger = Ledger(journal, settings.league_id, receipt=manager.receipt)
         host = Host(manager, clock, transport, ledger=ledger)
         manager.lost_until = journal.lost.context["lost_until"] if journal.lost else None
