@@ -10,7 +10,7 @@ from agentleague.protocol.tokens import proof_line
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Cancel, Clock, OnAnswer
 from agentleague.transport.fallback import Conversation, PeerDialects, read
-from agentleague.transport.http_connection import HttpAnswer
+from agentleague.transport.http_connection import HttpAnswer, Outgoing
 from agentleague.transport.memory import MemoryTransport
 
 OnMessage = Callable[[str, Message], None]
@@ -64,14 +64,10 @@ class NetworkTransport(MemoryTransport):
         return lambda: (conversation.cancel if conversation else stop)()
 
     def _post(
-        self,
-        url: str,
-        message: Message | None,
-        body: bytes,
-        until: float,
-        done: Callable[[HttpAnswer], None],
+        self, url: str, what: Outgoing, until: float, done: Callable[[HttpAnswer], None]
     ) -> Cancel:
-        return self._send(_Request(self._network, self._url, message, done), url, body, until)
+        request = _Request(self._network, self._url, what.message, done)
+        return self._send(request, url, what.body, until)
 
     def _send(self, request: "_Request", url: str, body: bytes, until: float) -> Cancel:
         return request.begin(url, body, until)

@@ -7,6 +7,7 @@ import pytest
 from msgspec import UNSET
 
 from agentleague.dialects import answers
+from agentleague.dialects.fields import PUSHED
 from agentleague.errors import (
     LeagueError,
     MissingField,
@@ -17,6 +18,7 @@ from agentleague.errors import (
 )
 from agentleague.protocol import codec, jsonrpc
 from agentleague.protocol.messages import (
+    WIRE_NAME,
     ChooseParityCall,
     ChooseParityResponse,
     GameError,
@@ -569,7 +571,9 @@ def test_a_json_rpc_error_is_the_peers_refusal(body, number, code, data):
     with pytest.raises(PeerRefused) as caught:
         answered(CALL, body, status=500)
 
-    assert caught.value.context == {"number": number, "code": code, "data": data}
+    context = dict(caught.value.context)
+    assert context.pop("is_of_tool", False) == ("isError" in str(body))
+    assert context == {"number": number, "code": code, "data": data}
     assert len(str(caught.value)) < 300
     assert "error None" not in str(caught.value)
 
@@ -815,3 +819,49 @@ def test_an_answer_to_a_query_may_be_a_list(name):
     answer = answers.read_answer(LeagueQuery("GET_ASSIGNED_MATCHES"), 200, body)
 
     assert answer.data == {"list": [{"match_id": "M1"}]}
+
+
+@rule("R-DIA-15")
+@each_row(
+    ("result", "request_", "content"),
+    [
+        (True, INVITE, True),
+        ("declined", INVITE, False),
+        ("accept", INVITE, True),
+        ("odd", CALL, "odd"),
+        ("rock", GameMoveCall(), "rock"),
+        (4, GameMoveCall(), 4),
+        ([1, 2], GameMoveCall(), [1, 2]),
+    ],
+)
+def test_a_tool_may_return_the_content_itself(result, request_, content):
+    text = result if isinstance(result, str) else json.dumps(result)
+    parts = [{"type": "image"}, {"type": "text", "text": text}]
+
+    for body in (
+        rpc({"content": parts}),
+        rpc({"content": [], "structuredContent": {"result": result}}),
+    ):
+        found = answered(request_, body)
+        assert getattr(found, PUSHED[WIRE_NAME[type(found)]]) == content
+
+
+@rule("R-DIA-15")
+@each_row("result", ["ok", "I do not know", None, {"a": 1}])
+@each_row("request_", [INVITE, CALL, GameMoveCall()])
+def test_what_a_tool_says_besides_is_no_content(result, request_):
+    with pytest.raises((MissingField, NoConnection)):
+        answered(request_, rpc({"content": [], "structuredContent": {"result": result}}))
+    with pytest.raises((MissingField, NoConnection)):
+        answered(request_, rpc({"content": [{"type": "text", "text": str(result)}]}))
+
+
+@rule("R-DIA-15")
+def test_a_tool_that_failed_is_quoted_with_its_own_code():
+    structured = {"error_code": "E003", "error_description": "bad"}
+    failed = {"content": [{"text": "bad move"}], "structuredContent": structured, "isError": True}
+
+    with pytest.raises(PeerRefused, match="bad move") as caught:
+        answered(CALL, rpc(failed))
+
+    assert caught.value.context["code"] == "E003"

@@ -130,3 +130,13 @@ def test_rows_that_are_no_tools_are_passed_over():
 )
 def test_an_answer_that_lists_no_tools_has_none(body):
     assert read_tools(body) == {}
+
+
+@rule("R-DIA-06")
+def test_a_tool_that_refuses_other_arguments_gets_none_of_them():
+    schema = {"properties": {}, "additionalProperties": False}
+    closed = find_tools({"tools": [{"name": "parity_choose", "inputSchema": schema}]})
+
+    assert closed["CHOOSE_PARITY_CALL"].arguments({"match_id": "R1M1"}) == {}
+    assert Tool("parity_choose").arguments({"match_id": "R1M1"}) == {"match_id": "R1M1"}
+    assert find_tools({"tools": [{"name": "x" * 200}, {"name": ""}, {"name": 7}, 7]}) == {}

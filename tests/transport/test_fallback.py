@@ -43,9 +43,11 @@ class Ann:
         self.clock = VirtualClock(100.0)
         self.dialects = PeerDialects(self.clock, self.post, **limits)
         self.answers, self.asked, self.urls, self.heard = answers, [], [], []
+        self.headers, self.session, self.seconds = [], "", 0.01
 
-    def post(self, url, message, body, until, done):
-        request = json.loads(body)
+    def post(self, url, what, until, done):
+        request = json.loads(what.body)
+        self.headers.append(what.headers.decode())
         self.asked.append(form_of(request))
         self.urls.append(url)
         answer = self.answers(request, self)
@@ -53,7 +55,8 @@ class Ann:
             return self.clock.call_at(until, lambda: done(failed(NoAnswer("late"))))
         if isinstance(answer, Exception):
             return self.clock.call_at(self.clock.now(), lambda: done(failed(answer)))
-        return self.clock.call_at(self.clock.now() + 0.01, lambda: done(got(answer)))
+        came = got(answer)._replace(session=self.session)
+        return self.clock.call_at(self.clock.now() + self.seconds, lambda: done(came))
 
     def call(self, message, *, dialect="", seconds=10.0, url=URL, run=True):
         """Ask her; what came back last."""
@@ -745,3 +748,120 @@ def test_what_never_arrived_is_read_as_it_is():
 )
 def test_an_error_says_that_its_server_was_not_there(status, said, told):
     assert read(CALL, got((status, said))).error.context.get("status") == told
+
+
+TOOLS = {"result": {"tools": [{"name": "handle_game_invitation"}, {"name": "parity_choose"}]}}
+BEGUN = {"result": {"protocolVersion": "2025-11-25"}}
+NO_SESSION = (400, {"error": {"code": -32600, "message": "Bad Request: Missing session ID"}})
+CHOICE = {"result": {"content": [{"type": "text", "text": "odd"}]}}
+
+
+class Stateful:
+    """An MCP server that wants a handshake, and forgets sessions when it is told to."""
+
+    def __init__(self, session="s", tools=TOOLS):
+        self.session, self.tools, self.methods = session, tools, []
+
+    def __call__(self, request, ann):
+        headers, method = ann.headers[-1], request["method"]
+        self.methods.append(method)
+        if method == "initialize":
+            ann.session = self.session
+            return BEGUN
+        if f"Mcp-Session-Id: {self.session}" not in headers:
+            return (
+                (404, {"error": {"code": -32600, "message": "?"}})
+                if "-Id" in headers
+                else NO_SESSION
+            )
+        answers = {"notifications/initialized": (202, {}), "tools/list": self.tools}
+        tool = JOIN if "invitation" in json.dumps(request) else CHOICE
+        return answers.get(method, tool)
+
+
+@rule("R-DIA-14")
+def test_a_server_that_wants_a_handshake_gets_one_and_each_later_call_is_one_request():
+    server = Stateful()
+    ann = Ann(server)
+
+    first = ann.call(INVITATION)
+
+    assert (first.message, first.dialect) == (GameJoinAck(accept=True), "mcp")
+    assert server.methods == [
+        *("handle_game_invitation", "tools/list", "initialize", "notifications/initialized"),
+        *("tools/list", "tools/call"),
+    ]
+    server.methods.clear()
+    assert ann.call(CALL, dialect="mcp").message.parity_choice == "odd"
+    assert server.methods == ["tools/call"]
+
+
+@rule("R-DIA-14")
+def test_a_session_that_is_gone_is_begun_anew_within_the_call():
+    server = Stateful()
+    ann = Ann(server)
+    ann.call(INVITATION, dialect="mcp")
+    server.session = "t"
+    server.methods.clear()
+
+    assert ann.call(CALL, dialect="mcp").message.parity_choice == "odd"
+    assert server.methods.count("tools/call") == 2
+    assert len(server.methods) == 6
+
+
+@rule("R-DIA-14")
+def test_calls_at_the_same_time_wait_for_one_handshake():
+    server = Stateful()
+    ann = Ann(server)
+    for _ in range(5):
+        ann.call(INVITATION, dialect="mcp", run=False)
+    ann.clock.run()
+
+    assert [answer.message.accept for answer in ann.heard] == [True] * 5
+    assert (server.methods.count("initialize"), len(server.methods)) == (1, 9)
+
+
+@rule("R-DIA-14")
+def test_a_slow_handshake_goes_on_when_the_time_of_a_call_is_over():
+    server = Stateful()
+    ann = Ann(server)
+    ann.seconds = 1.0
+
+    late = ann.call(INVITATION, dialect="mcp", seconds=2.5)
+    server.methods.clear()
+    ann.seconds = 0.01
+
+    assert "tools/list" in str(late.error)
+    assert ann.call(INVITATION, dialect="mcp").message.accept
+    assert server.methods == ["tools/call"]
+
+
+@rule("R-DIA-14")
+def test_a_session_that_cannot_stand_in_a_head_is_refused_clearly():
+    answer = Ann(Stateful(session="s\r\nX: y")).call(INVITATION, dialect="mcp")
+
+    assert "Mcp-Session-Id" in str(answer.error)
+
+
+@rule("R-DIA-14")
+def test_who_lists_a_tool_for_moves_joins_by_being_there_and_hears_no_notices():
+    server = Stateful(tools={"result": {"tools": [{"name": "parity_choose"}]}})
+    ann = Ann(server)
+
+    assert ann.call(INVITATION, dialect="mcp").message.accept
+    server.methods.clear()
+    assert ann.call(OVER, dialect="mcp").error is None
+    assert server.methods == []
+    assert ann.call(INVITATION, dialect="mcp").message.accept
+    assert server.methods == ["tools/list"]  # It is there.
+
+
+@rule("R-DIA-15")
+def test_a_tool_that_fails_is_not_asked_in_other_forms():
+    failed = {"result": {"content": [{"type": "text", "text": "out of memory"}], "isError": True}}
+    ann = Ann(lambda request, ann: TOOLS if request["method"] == "tools/list" else failed)
+
+    answer = ann.call(CALL, dialect="mcp")
+
+    assert "out of memory" in str(answer.error)
+    assert ann.asked == ["tools/list plain", "tools/call"]

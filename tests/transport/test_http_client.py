@@ -71,6 +71,7 @@ def outcome(answer):
 NONE = type(None)
 BAD = (0, b"", NoConnection)
 BIG = b"x" * 10_240
+STREAM = b"Content-Type: Text/Event-Stream; x=y\r\nTransfer-Encoding: chunked\r\n\r\n"
 ANSWERS = {
     # name: bytes, whether the server then closes, outcome
     "length": (OK + b"Content-Length: 2\r\n\r\nok", False, (200, b"ok", NONE)),
@@ -97,6 +98,22 @@ ANSWERS = {
         (200, b"ok", NONE),
     ),
     "close until the end": (OK + b"Connection: close\r\n\r\nok", True, (200, b"ok", NONE)),
+    "event stream that ends": (
+        OK + STREAM + b'21\r\n: hello\r\n\r\ndata: {"result":1}\r\n\r\n\r\n0\r\n\r\n',
+        False,
+        (200, b'{"result":1}', NONE),
+    ),
+    "event stream that stays open after the answer": (
+        OK + STREAM + b'14\r\ndata: {"result":1}\n\n\r\n3\r\n: a\r\n',
+        False,
+        (200, b'{"result":1}', NONE),
+    ),
+    "event stream that ends without an answer": (
+        OK + STREAM + b"3\r\n: a\r\n0\r\n\r\n",
+        False,
+        (200, b": a", NONE),
+    ),
+    "event stream without end": (OK + STREAM + b"8\r\ndata: x\n\r\n" * 2_000, False, BAD),
     "chunked": (
         OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n3;x=y\r\nayy\r\n0\r\n\r\n",
         False,
@@ -292,7 +309,8 @@ def test_the_request_is_plain_http_with_the_right_host(run):
     assert requests == [b'{"x":1}']
     assert head == (
         "POST /mcp?a=b HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nContent-Type: application/json\r\n"
-        "Accept: application/json\r\nAccept-Encoding: identity\r\nContent-Length: 7\r\n\r\n"
+        "Accept: application/json, text/event-stream\r\n"
+        "Accept-Encoding: identity\r\nContent-Length: 7\r\n\r\n"
     )
     assert "Host: localhost:PORT\r\n" in run(scenario("127.0.0.1", "LOCALHOST"))[0]
     if socket.has_ipv6:
@@ -1157,3 +1175,17 @@ def test_a_connection_that_failed_is_freed_without_the_collector(run, answer):
             return alive
 
     assert run(scenario()) <= 3  # The last ones are still being closed.
+
+
+def test_the_session_of_an_mcp_server_is_told_with_its_answer(run):
+    async def script(line):
+        await line.request()
+        await line.send(OK + b"mcp-session-id: abc\r\nContent-Length: 2\r\n\r\n{}")
+        await line.request()
+        await line.answer(b"{}")
+
+    async def scenario():
+        async with server(script) as peer, Caller() as caller:
+            return [(await caller.post(peer.url)).session for _ in range(2)]
+
+    assert run(scenario()) == ["abc", ""]

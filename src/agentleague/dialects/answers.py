@@ -32,6 +32,9 @@ _NOT_REGISTERED = ("REJECTED", "REFUSED", "DENIED", "DECLINED", "ERROR", "FAILED
 _SAYING_YES = ("status", "response", "decision", "answer", "joined", "join", "ready")
 _JOINED = {"ACK", "ACCEPT", "ACCEPTED", "JOIN", "JOINED", "READY"}  # what they say in a join
 _DECLINED = {"DECLINED", "REJECTED", "REFUSED"}
+_YES_WORDS, _NO = {*_JOINED, "TRUE", "YES"}, {*_DECLINED, "DECLINE", "REJECT", "FALSE", "NO"}
+_MERE_ACKS = {"OK", "ACK", "ACKNOWLEDGED", "RECEIVED", "PENDING", "NONE", "NULL", "ERROR"}
+_WORD = re.compile(r"\S{1,64}")
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 _PARITIES = {b"even", b"odd"}
 _MOVES = ("CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE")
@@ -94,7 +97,10 @@ def _read_expected(
     expected: str, status: int, body: bytes, retry_after: float | None
 ) -> messages.Message:
     try:
-        found = _read_content(expected, _text_of(body))
+        text = _text_of(body)
+        is_of_tool = expected in PUSHED and b'"content"' in body
+        found = _read_value(expected, text) if is_of_tool else None
+        found = found or _read_content(expected, text)
         is_ack = isinstance(found, messages.MatchResultAck) and not found.match_id
         is_other = isinstance(found, messages.LeagueQueryResponse) and not found.query_type
         if status >= 300 and (is_ack or is_other):
@@ -189,6 +195,25 @@ def _read_content(expected: str, text: bytes | Raw, *, is_named: bool = False) -
         if found is None:
             raise _without_choice(expected, text) or error from None
         return _with_ids(found, text) if expected in PUSHED else found
+
+
+def _read_value(expected: str, text: bytes | Raw) -> messages.Message | None:
+    """What a tool returns that is content itself: a word, or any value under `result`."""
+    try:
+        value = msgspec.json.decode(text)
+    except jsonrpc.UNREADABLE:
+        value = bytes(text).decode(errors="replace").strip()
+    if isinstance(value, dict):
+        value = value["result"] if value.keys() == {"result"} else None
+    word = str(value).upper()
+    if expected == "GAME_JOIN_ACK":
+        is_no = word in _NO
+        return messages.GameJoinAck(accept=not is_no) if is_no or word in _YES_WORDS else None
+    if expected == "CHOOSE_PARITY_RESPONSE":
+        return messages.ChooseParityResponse(value) if word in ("EVEN", "ODD") else None
+    is_text = isinstance(value, str) and not _WORD.fullmatch(value)
+    is_none = value is None or isinstance(value, dict | bool) or is_text or word in _MERE_ACKS
+    return None if is_none else messages.GameMoveResponse(value)
 
 
 def _without_choice(expected: str, text: bytes | Raw) -> errors.WrongType | None:

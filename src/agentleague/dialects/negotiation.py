@@ -23,8 +23,18 @@ from agentleague.dialects.complaints import variants_in
 from agentleague.dialects.fields import PUSHED
 from agentleague.dialects.methods import pattern_of
 from agentleague.dialects.requests import METAS
+from agentleague.dialects.sessions import Session
 from agentleague.dialects.starting import ANNOUNCED, NONSENSE, START, START_METHODS, namings_of
-from agentleague.dialects.table import DIALECTS, MORE, OURS, PLAIN, Dialect, base_of, dialect_of
+from agentleague.dialects.table import (
+    DIALECTS,
+    MCP,
+    MORE,
+    OURS,
+    PLAIN,
+    Dialect,
+    base_of,
+    dialect_of,
+)
 from agentleague.dialects.tools import Tools, start_methods
 from agentleague.errors import LeagueError
 from agentleague.protocol import messages
@@ -94,6 +104,11 @@ _STATUSES = {
     500: BROKEN,
 }
 _A_REPORT = MatchResultReport("", messages.ReportedResult(None))
+_OF_MCP = re.compile(r"session.?id|event-stream|mcp-protocol-version|initiali[sz]e", re.IGNORECASE)
+_OF_CALL = re.compile(
+    r"unknown|not.?found|no such|unexpected|missing|required|validation|invalid|argument|keyerror",
+    re.IGNORECASE,
+)
 _OF_FIELDS = re.compile(r"required|missing|extra|unexpected|permitted", re.IGNORECASE)
 _NOT_COUNTED = re.compile(r"unknown|unsupported|invalid|not.?found|required|missing", re.IGNORECASE)
 _START_BASES = ("tool", "type", "message", "bare", "mcp", "lower")
@@ -156,6 +171,8 @@ def _misunderstood_refusal(error: errors.PeerRefused, *, needs_content: bool) ->
     number, code = error.context.get("number"), error.context.get("code")
     if isinstance(code, str) and code not in _CODES:
         return None  # It understood, and refuses.
+    if error.context.get("is_of_tool") and not _OF_CALL.search(str(error)):
+        return None  # The tool ran, and failed.
     if isinstance(number, int) and number in _NUMBERS:
         return _NUMBERS[number]
     status = error.context.get("status")
@@ -264,6 +281,7 @@ class PeerDialect(Struct):
     worked: dict[str, str] = {}  # message type -> dialect that brought its content
     tried: set[tuple[str, str]] = set()  # message type and dialect that did not work
     tools: Tools | None = None
+    session: Session | None = None  # of MCP
     pushes: str = ""  # the last question that was left to it to answer later, by itself
     was_searched: bool = False  # for a dialect in which it takes notices
 
@@ -348,9 +366,11 @@ class Negotiation:
         return Next.WAIT if may_push else self.go_on(problem)
 
     def _variants_wanted(self) -> list[str]:
+        said, base = self._attempts[-1].said, base_of(self.dialect.name)
+        if _OF_MCP.search(said) and self.dialect.form is not Form.TOOL:
+            return [MCP]
         if not isinstance(self._message, QUESTIONS) or len(self._asked_for) >= WANTED_MAX:
             return []
-        said, base = self._attempts[-1].said, base_of(self.dialect.name)
         wanted = variants_in(said, self._message, self.dialect.adds)
         return [base + each for each in wanted if table.is_dialect(base + each)]
 

@@ -36,7 +36,7 @@ MORE = "+more"
 TEXT_IDS = "#text"
 OFFERED = "by "  # before a method that a referee said it has
 NAME_MAX = 59  # characters of a name, which is an id in messages, without its mark
-TOOLS_CALL = "tools/call"
+TOOLS_CALL, MCP = "tools/call", "mcp"
 BARE_ANSWERS = "~bare"  # after the name of a dialect: the agent answers without JSON-RPC
 NONE = "~none"  # the same: the agent understood no dialect, and was nearest to this one
 FAIL = "~fail"  # the same: it answered every dialect with an error of its own, which may pass
@@ -121,7 +121,7 @@ class Dialect(Struct, frozen=True):
     def _wrap(self, message_type: str, body: bytes, request_id: int, tools: Tools | None) -> bytes:
         method = self.method(message_type)
         tool = (tools or {}).get(message_type, Tool(method)) if self.form is Form.TOOL else None
-        if tool and tool.takes:
+        if tool and (tool.takes or tool.is_closed):
             body = _encode(tool.arguments(msgspec.json.decode(body)))
         else:
             body = spelled(_nested(body, self.key), self.marks.replace(TEXT_IDS, ""))
@@ -175,7 +175,7 @@ _TABLE = (
     ),
     Dialect("bare", "bare messages, no JSON-RPC", Form.BARE),
     Dialect("lower", "message type in lower case as method", pattern=MESSAGE_TYPE.lower()),
-    Dialect("mcp", "MCP tools/call", Form.TOOL),
+    Dialect(MCP, "MCP tools/call", Form.TOOL),
     *(
         Dialect(
             name,

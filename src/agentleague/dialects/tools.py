@@ -14,7 +14,6 @@ from agentleague.dialects.search import squeezed
 from agentleague.protocol.jsonrpc import UNREADABLE
 from agentleague.protocol.messages import METHODS
 
-LISTING = b'{"jsonrpc":"2.0","method":"tools/list","params":{},"id":%d}'
 STARTING = "START_MATCH"  # in no document: every author names its parameters differently
 
 # Message type -> words in the name of a tool that takes it, the most specific first.
@@ -36,6 +35,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
 OFFER = re.compile(r"\b[A-Za-z]\w{3,39}\b", re.ASCII)  # a method that an agent says it has
 _OFFERS_MAX = 4
 _PARAMETERS_MAX = 32  # of a tool
+_NAME_MAX = 128  # characters of its name
 SHORT = 4  # letters; a short word must match whole: `play` is not `player`
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of a name, however its words are joined
 _MATCH = re.compile("match|game", re.IGNORECASE)
@@ -63,6 +63,7 @@ class Tool(Struct, frozen=True):
 
     name: str
     takes: Mapping[str, str] = {}
+    is_closed: bool = False  # It refuses any other.
 
     def arguments(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """What it is called with: each parameter by its name; one that we lack is the message."""
@@ -77,7 +78,7 @@ class Tool(Struct, frozen=True):
             is_again = isinstance(value, dict | list) and any(value is at for at in found.values())
             if value is not None and not is_again:
                 found[name] = str(value) if kind == "string" and type(value) is int else value
-        return found or fields
+        return found if found or self.is_closed else fields
 
 
 Tools = Mapping[str, Tool]  # message type -> the tool that takes it
@@ -90,8 +91,7 @@ def read_tools(body: bytes) -> Tools:
     except (*UNREADABLE, KeyError, TypeError):
         return {}
     rows = rows if isinstance(rows, list) else []
-    named = [row for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
-    tools = [Tool(row["name"], _parameters(row)) for row in named]
+    tools = [tool for row in rows if (tool := _read_tool(row))]
     return {kind: tool for kind in _WORDS if (tool := _most_alike(kind, tools))}
 
 
@@ -155,11 +155,17 @@ def _most_alike(message_type: str, tools: Sequence[Tool]) -> Tool | None:
     return None
 
 
-def _parameters(row: Mapping[str, Any]) -> dict[str, str]:
+def _read_tool(row: Any) -> Tool | None:
+    name = row.get("name") if isinstance(row, dict) else None
+    if not isinstance(name, str) or not 0 < len(name) <= _NAME_MAX:
+        return None
     schema = row.get("inputSchema")
-    properties = schema.get("properties") if isinstance(schema, dict) else None
+    schema = schema if isinstance(schema, dict) else {}
+    properties = schema.get("properties")
     properties = properties if isinstance(properties, dict) else {}
-    return {name: _type_of(each) for name, each in islice(properties.items(), _PARAMETERS_MAX)}
+    few = islice(properties.items(), _PARAMETERS_MAX)
+    is_closed = schema.get("additionalProperties") is False
+    return Tool(name, {each: _type_of(kind) for each, kind in few}, is_closed)
 
 
 def _type_of(schema: Any) -> str:

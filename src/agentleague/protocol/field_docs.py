@@ -130,7 +130,6 @@ NOTES: dict[str, Note] = {
     "push_token": Note("What the player shows to the referee.", "mtok_77aa"),
     "digests": Note("SHA-256 of other tokens by which the player may be known.", [_HASH]),
     "suspended": Note("Whether it was silent so often that it is asked once only.", False),
-    "Seated.seat": Note("Whether its end point is a seat at the manager.", True),
     "timed_out": Note("Of which question it let every attempt run out; it is asked once only."),
     "dialect": Note("How it wants to be spoken to, where that is known.", "type"),
     "matches_played": Note("How many matches of the round were played.", 2),

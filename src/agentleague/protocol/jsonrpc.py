@@ -327,13 +327,18 @@ def read_tool_result(result: bytes | Raw) -> bytes | Raw:
         tool = _tool_result.decode(result)
     except UNREADABLE:
         return result
-    if bytes(tool.structuredContent)[:1] == b"{":
-        return tool.structuredContent
-    first = tool.content[0] if isinstance(tool.content, list) and tool.content else None
-    text = first.get("text") if isinstance(first, dict) else None
+    is_structured = bytes(tool.structuredContent)[:1] == b"{"
+    parts = tool.content if isinstance(tool.content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    text = next((each for each in texts if isinstance(each, str)), None)
     if tool.isError is True:
-        raise refusal({"message": text})
-    return text.encode() if isinstance(text, str) else result
+        data = msgspec.json.decode(tool.structuredContent) if is_structured else None
+        refused = refusal({"message": text, "data": data})
+        refused.context["is_of_tool"] = True
+        raise refused
+    if is_structured:
+        return tool.structuredContent
+    return text.encode() if text is not None else result
 
 
 def refusal(error: Any) -> errors.PeerUnavailable:

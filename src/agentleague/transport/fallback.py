@@ -5,7 +5,6 @@ complains of the form, and after a while if it holds nothing, since some agents 
 and push their answer. `dialects/negotiation.py` decides; a transport brings `post`.
 """
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,23 +12,25 @@ from msgspec.structs import replace
 
 from agentleague.dialects import answers, starting
 from agentleague.dialects.complaints import in_its_words
-from agentleague.dialects.negotiation import Negotiation, Next, PeerDialect
+from agentleague.dialects.negotiation import NOTICES, Negotiation, Next, PeerDialect
+from agentleague.dialects.sessions import Session, is_gone
 from agentleague.dialects.table import Dialect, dialect_of
-from agentleague.dialects.tools import LISTING, Tools, read_tools
-from agentleague.errors import LeagueError
+from agentleague.dialects.tools import Tools
+from agentleague.errors import LeagueError, NoAnswer
 from agentleague.protocol.jsonrpc import Form
-from agentleague.protocol.messages import WIRE_NAME, Message
+from agentleague.protocol.messages import WIRE_NAME, GameInvitation, GameJoinAck, Message
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer
-from agentleague.transport.http_connection import HttpAnswer
+from agentleague.transport import handshake
+from agentleague.transport.handshake import Handshake, Listed, Post
+from agentleague.transport.http_connection import HttpAnswer, Outgoing
 
 EMPTY_SECONDS = 1.0  # for what may be pushed after an answer without content, or less:
 EMPTY_PART = 0.2  # of the time that is left,
 AGAIN_SECONDS = 0.15  # after further ones; they fit into the time for a join
 
 _AWAY = (502, 503, 504)  # of a server that is not there, whatever stands in its place
-
-Post = Callable[[str, Message | None, bytes, float, Callable[[HttpAnswer], None]], Cancel]
+MOVES = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")  # A tool for one of them makes a player.
 
 
 class PeerDialects:
@@ -39,6 +40,7 @@ class PeerDialects:
         self.known: dict[str, PeerDialect] = {}
         self._addresses_max = addresses_max
         self.clock, self.post = clock, post
+        self._handshakes: dict[str, Handshake] = {}  # by URL
         self.requests = 0
 
     def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
@@ -53,11 +55,27 @@ class PeerDialects:
         if peer is None or to.dialect not in (peer.given, peer.dialect):
             if len(self.known) >= self._addresses_max:
                 self.known.clear()
-            tools = peer.tools if peer else None
-            peer = self.known[to.url] = PeerDialect(to.dialect, to.url, tools=tools)
+            tools, session = (peer.tools, peer.session) if peer else (None, None)
+            peer = PeerDialect(to.dialect, to.url, tools=tools, session=session)
+            self.known[to.url] = peer
         elif to.dialect == peer.dialect:  # So what was said before would be news now.
             peer.given = to.dialect
         return peer
+
+    def next_id(self) -> int:
+        """The id of the next request."""
+        self.requests += 1
+        return self.requests
+
+    def list_tools(self, peer: PeerDialect, heard: Listed) -> None:
+        """Say later which tools an agent has; one handshake does for all who ask meanwhile."""
+        url, until = peer.url, self.clock.now() + handshake.SECONDS
+        found = self._handshakes.get(url)
+        if found is None:
+            found = self._handshakes[url] = Handshake(self.post, peer, until, self.next_id)
+            found.waiting.append(lambda got, tools: self._handshakes.__delitem__(url))
+            found.begin()
+        found.waiting.append(heard)
 
 
 class _Asking:
@@ -69,28 +87,70 @@ class _Asking:
         self._dialects, self._peer, self._message = dialects, dialects.peer_at(to), message
         self._until, self._done, self._dialect = until, done, dialect_of(to.dialect)
         self._negotiation, self._is_open = Negotiation(self._peer, message), True
+        self._is_listed = self._is_renewed = False  # the tools, and the session, during this call
         self._stop: Cancel = lambda: None
 
     def _ask(self, dialect: Dialect, tools: Tools | None = None) -> None:
         self._dialect = dialect
-        self._dialects.requests += 1
-        peer, post, request_id = self._peer, self._dialects.post, self._dialects.requests
+        peer, is_tool = self._peer, dialect.form is Form.TOOL
         tools = peer.tools if tools is None else tools
-        if dialect.form is Form.TOOL and tools is None:
-            self._stop = post(peer.url, None, LISTING % request_id, self._until, self._listed)
+        needs_none = is_tool and tools is not None and self._needs_no_call(tools)
+        is_there = self._is_listed or not isinstance(self._message, GameInvitation)
+        if is_tool and (tools is None or (needs_none and not is_there)):
+            self._list()  # Who accepts an invitation by its tools shows at least that it is there.
+        elif needs_none:
+            now = self._dialects.clock.now()
+            self._stop = self._dialects.clock.call_at(now, self._answer_itself)
         else:
-            body = dialect.write(self._message, request_id, tools)
-            url = dialect.where(peer.url, WIRE_NAME[type(self._message)])
-            self._stop = post(url, self._message, body, self._until, self._answered)
+            body = dialect.write(self._message, self._dialects.next_id(), tools)
+            self._send(body, peer.session if is_tool else None)
 
-    def _listed(self, got: HttpAnswer) -> None:
-        """An agent that could not be asked has not said that it has no tools."""
-        if not got.error and got.status < 500:
-            self._peer.tools = read_tools(got.body)
-        if self._is_open and got.error:
-            self._answered(got)
-        elif self._is_open:
-            self._ask(self._dialect, self._peer.tools or {})
+    def _send(self, body: bytes, session: Session | None) -> None:
+        url = self._dialect.where(self._peer.url, WIRE_NAME[type(self._message)])
+        body = session.write(body) if session else body
+        headers = session.headers(body) if session else b""
+
+        def heard(got: HttpAnswer) -> None:
+            if self._is_renewed or not is_gone(session, got.status, got.body):
+                self._answered(got)
+                return
+            self._is_renewed, peer = True, self._peer
+            if peer.session is session:  # Otherwise another call has a new one.
+                peer.session = peer.tools = None
+            self._ask(self._dialect)
+
+        what = Outgoing(body, headers, self._message)
+        self._stop = self._dialects.post(url, what, self._until, heard)
+
+    def _list(self) -> None:
+        """Wait for the tools, for as long as this call may take."""
+        clock = self._dialects.clock
+        began, is_over, self._is_listed = clock.now(), False, True
+
+        def heard(got: HttpAnswer, tools: Tools) -> None:
+            nonlocal is_over
+            if is_over or not self._is_open:
+                return
+            is_over = True
+            stop_clock()
+            self._answered(got) if got.error else self._ask(self._dialect, tools)
+
+        def late() -> None:
+            error = NoAnswer("no answer in time to tools/list, which comes before the first call")
+            heard(HttpAnswer(0, b"", None, error, clock.now() - began), {})
+
+        self._stop = stop_clock = clock.call_at(self._until, late)
+        self._dialects.list_tools(self._peer, heard)
+
+    def _needs_no_call(self, tools: Tools) -> bool:
+        """Whether a player has no tool for this message, which asks for nothing but a yes."""
+        has_one = self._dialect.starts or WIRE_NAME[type(self._message)] in tools
+        is_player = any(each in tools for each in MOVES)
+        return is_player and not has_one and isinstance(self._message, (GameInvitation, *NOTICES))
+
+    def _answer_itself(self) -> None:
+        """Who lists a tool for moves plays; of what it has no tool for, it need not hear."""
+        raise NotImplementedError
 
     def _asks_at_root(self, status: int) -> bool:
         """An end point without a path is called at /mcp; if nothing is there, it is the root."""
@@ -128,7 +188,15 @@ class Conversation(_Asking):
         elif not self._asks_at_root(answer.error.context.get("status") or 0):
             self._carry_out(self._negotiation.failed(answer.error), answer)
 
+    def _answer_itself(self) -> None:
+        asked, join = self._message, None
+        if isinstance(asked, GameInvitation):
+            join = GameJoinAck(asked.match_id, asked.player_id, accept=True)
+        self.heard(Answer(join, None, 0.0))
+
     def _answered(self, got: HttpAnswer) -> None:
+        if got.status != 200 and self._peer.tools:  # They may be other ones by now.
+            self._peer.tools = None
         is_bare = b'"jsonrpc"' not in got.body and b'"result"' not in got.body
         self.heard(read(self._message, got), is_bare=is_bare)
 

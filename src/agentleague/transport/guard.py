@@ -79,7 +79,8 @@ class Endpoint(NamedTuple):
         """The head of a request to post JSON here, without the length of the body."""
         return (
             f"POST {self.path} HTTP/1.1\r\nHost: {self.authority}\r\n"
-            "Content-Type: application/json\r\nAccept: application/json\r\n"
+            "Content-Type: application/json\r\n"
+            "Accept: application/json, text/event-stream\r\n"
             "Accept-Encoding: identity"
         ).encode("ascii")
 

@@ -28,7 +28,8 @@ from agentleague.roles.stimuli import Caller
 from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import Conversation, PeerDialects, as_value, read
 from agentleague.transport.guard import Guard
-from agentleague.transport.http_client import Call, ClientLimits, HttpAnswer, HttpClient, request_of
+from agentleague.transport.http_client import Call, ClientLimits, HttpClient, Post, request_of
+from agentleague.transport.http_connection import HttpAnswer, Outgoing
 from agentleague.transport.http_seats import READ_BYTES, SeatingClient, SeatRoutes, seat_client
 from agentleague.transport.http_server import HttpRequest, HttpServer, Response, ServerLimits
 from agentleague.transport.mcp import McpEndpoint, McpReply, Read, Todo
@@ -250,12 +251,7 @@ class HttpTransport:
         return telling
 
     def _post(
-        self,
-        url: str,
-        message: Message | None,
-        body: bytes,
-        until: float,
-        done: Callable[[HttpAnswer], None],
+        self, url: str, what: Outgoing, until: float, done: Callable[[HttpAnswer], None]
     ) -> Cancel:
         """Send a request in another dialect than ours."""
 
@@ -264,9 +260,13 @@ class HttpTransport:
             done(got)
 
         self.calls += 1
-        self.bytes_sent += len(body)
-        client = self._to_manager if type(message) in TO_A_MANAGER else self._client
-        return client.post(url, body, until, answered)
+        self.bytes_sent += len(what.body)
+        # A list of tools may be as long as what a manager says.
+        is_long = what.message is None or type(what.message) in TO_A_MANAGER
+        client = self._to_manager if is_long else self._client
+        call = Post(request=what.headers + request_of(what.body), until=until, done=answered)
+        client.send(url, (call,))
+        return call.cancel
 
     def _on_request(self, request: HttpRequest, respond: Response) -> None:
         body, source, proxies = request.body, request.source, self._policy.proxies

@@ -44,7 +44,7 @@ class Post(Call):
     def answered(
         self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
     ) -> None:
-        self.done(HttpAnswer(status, body, retry_after, error, seconds))
+        self.done(HttpAnswer(status, body, retry_after, error, seconds, self.session))
 
 
 class Origin:

@@ -10,6 +10,8 @@ import httptools
 from msgspec import Struct
 
 from agentleague.errors import CLOSED, UNREACHABLE, LeagueError, NoAnswer, NoConnection
+from agentleague.protocol.event_stream import EventStream
+from agentleague.protocol.messages import Message
 from agentleague.protocol.printable import log_text
 
 if TYPE_CHECKING:
@@ -20,7 +22,16 @@ _FRAMING = (b"content-length", b"transfer-encoding")
 _ONLY = {b"transfer-encoding": b"chunked", b"content-encoding": b"identity"}
 _PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
 _PLAIN_BYTES = len(_PLAIN)
+_STREAM_SECONDS = 0.05  # for the end of a stream of events after the answer
 SHOWN_BYTES = 60  # of what is not HTTP
+
+
+class Outgoing(NamedTuple):
+    """A request in another dialect than ours."""
+
+    body: bytes
+    headers: bytes = b""  # further lines of its head, each after a line break
+    message: Message | None = None  # None: it is no message of the league
 
 
 class HttpAnswer(NamedTuple):
@@ -31,6 +42,7 @@ class HttpAnswer(NamedTuple):
     retry_after: float | None  # Seconds, from 0 to 60.
     error: LeagueError | None  # NoAnswer, NoConnection, or None when there is an answer.
     seconds: float
+    session: str = ""  # that an MCP server began
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,7 @@ class Call(Struct, kw_only=True, eq=False):
     fresh: bool = False  # It met a stale connection; a new one is not stale.
     over: bool = False
     started: float = 0.0
+    session: str = ""  # of the answer
     origin: "Origin | None" = None
     connection: "Connection | None" = None
     leave: Callable[[], None] | None = None  # where it waits elsewhere
@@ -119,6 +132,8 @@ class Connection(asyncio.Protocol):
     def _expect_answer(self) -> None:
         self._begun = self._in_body = self._framed = False
         self._body = b""
+        self._events: EventStream | None = None
+        self._has_event = False  # The body is that of the event; the stream goes on.
         self._retry_after: float | None = None
         self._header_bytes_left = self._wire_bytes_left = self._limits.header_bytes
         self._interim_left = self._limits.interim
@@ -281,6 +296,10 @@ class Connection(asyncio.Protocol):
         if name in _ONLY and value.strip().lower() != _ONLY[name]:
             sent, read = log_text(value[:40].decode(errors="replace")), _ONLY[name].decode()
             raise NoConnection(f"its {name.decode()} is {sent}, and only {read} is read")
+        if name == b"mcp-session-id":
+            self.calls[0].session = value.decode("latin-1")
+        if name == b"content-type" and value.lower().startswith(b"text/event-stream"):
+            self._events = EventStream(self.calls[0].request)
         if name == b"retry-after" and value.isdigit():
             self._retry_after = min(float(value), _RETRY_AFTER_MAX)
 
@@ -293,9 +312,23 @@ class Connection(asyncio.Protocol):
             self._wire_bytes_left += 8 * self._limits.body_bytes  # Tiny chunks take six for one.
 
     def on_body(self, piece: bytes) -> None:
+        if self._has_event:
+            return
         self._body += piece
+        found = self._events.feed(piece) if self._events else None
+        if found:
+            self._body, self._has_event = found, True
+            self._origin.loop.call_later(_STREAM_SECONDS, self._end_stream, self.calls[0])
         if len(self._body) > self._limits.body_bytes:
             raise NoConnection(f"its answer is longer than {self._limits.body_bytes} bytes")
+
+    def _end_stream(self, call: Call) -> None:
+        """Some servers leave a stream open when it has brought the answer."""
+        if self.calls and self.calls[0] is call and not call.over:
+            self._finished.append((call, self._status, self._body, self._retry_after))
+            self.calls.popleft()
+            self._problem = NoConnection("the stream did not end with its answer")
+            self._settle()
 
     def on_message_complete(self) -> None:
         if self._status < 200:
