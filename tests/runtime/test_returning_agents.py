@@ -24,8 +24,9 @@ def anywhere():
     return Place(0, hosts=HOSTS)
 
 
-def settings_of(kind, manager):
-    return lambda url: kind(endpoint=url, manager_url=manager.url, display_name="Ann")
+def settings_of(kind, manager, **more):
+    own = {"manager_url": manager.url, "display_name": "Ann", **more}
+    return lambda url: kind(endpoint=url, **own)
 
 
 async def opened(kind, manager, directory):
@@ -140,7 +141,7 @@ def test_organiser_and_agent_are_told_when_it_cannot_be_reached_and_when_it_can(
         manager.probes.seconds = manager.probes.again_seconds = 0.01
         organiser = heard_by(manager, "is not reachable", "is reachable now")
         nowhere = Place(0, hosts=HOSTS, endpoint=f"http://127.0.0.1:{free_port()}/mcp")
-        make = settings_of(PlayerSettings, manager)
+        make = settings_of(PlayerSettings, manager, outbound=False)
         agent = await open_player(make, strategies.random, nowhere)
         author = heard_by(agent, "cannot reach it", "can reach it")
         assert nowhere.endpoint in await organiser("is not reachable")
@@ -169,7 +170,8 @@ def test_an_agent_where_nobody_listens_is_refused_while_others_are_let_in(tmp_pa
         manager = await open_manager(ManagerSettings(**terms), Home(tmp_path), anywhere())
         manager.looks.seconds = 0.2
         nowhere = Place(0, hosts=HOSTS, endpoint=f"http://127.0.0.1:{free_port()}/mcp")
-        lost = await open_player(settings_of(PlayerSettings, manager), strategies.random, nowhere)
+        make = settings_of(PlayerSettings, manager, outbound=False)
+        lost = await open_player(make, strategies.random, nowhere)
         referee, state = await opened("referee", manager, tmp_path)
         await asyncio.wait_for(lost.ended, 20)
         assert f"nobody listens at {nowhere.endpoint}" in lost.refusal

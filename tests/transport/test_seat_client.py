@@ -530,3 +530,47 @@ def test_nothing_is_lost_and_nothing_is_doubled_whatever_happens():
     run_state_machine_as_test(
         SeatStates, settings=settings(max_examples=examples(200), stateful_step_count=50)
     )
+
+
+def test_each_try_at_a_manager_that_is_away_is_told_and_that_it_is_there_again():
+    scripted, heard = Scripted(), []
+    scripted.client.heard = heard.append
+    scripted.open()
+    assert heard == []
+
+    for _ in range(2):
+        scripted.say(0, b"", error=NoConnection("refused"))
+        scripted.wait()
+    scripted.hand_out()
+    scripted.hand_out()
+
+    assert heard == [False, False, True]
+
+
+def test_who_leaves_brings_its_last_answers_also_those_on_their_way():
+    left, answers = [], []
+    scripted = Scripted(lambda body, proof, respond: answers.append(respond))
+    scripted.open()
+    scripted.hand_out(1, 2)
+    answers[0](200, b"first")
+    scripted.wait()
+    answers[1](200, b"second")
+
+    scripted.client.finish(lambda: left.append(True), 2.0)
+
+    what, poll = scripted.said[-1]
+    assert (what, poll["wait"], poll["ack"]) == ("poll", 0.0, 2)
+    assert [each["body"] for each in poll["answers"]] == ["first", "second"]
+    assert left == []
+    scripted.say(200, b"{}")
+    assert left == [True]
+
+
+def test_who_has_nothing_to_bring_leaves_at_once():
+    left, scripted = [], Scripted()
+    scripted.open()
+
+    scripted.client.finish(lambda: left.append(True), 2.0)
+
+    assert left == [True]
+    assert len(scripted.sent) == 2

@@ -41,7 +41,7 @@ def serve_agent(
     async def serve(state: StateFile | None) -> bool:
         stopped = stop_signal()
         agent = await open_agent(state=state)
-        where = f"listens at {agent.url}"
+        where = f"listens at {agent.url}" if agent.url else "opens no port"
         if settings.endpoint:  # Nobody has tried yet whether that leads here.
             where = f"listens on port {settings.port}, is called at {settings.endpoint}"
         say(f"{name} {where} and registers at {settings.manager_url}.")

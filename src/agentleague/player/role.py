@@ -14,16 +14,28 @@ from agentleague.player.memory import LIMITS, Memory, PlayerLimits
 from agentleague.protocol import messages
 from agentleague.protocol.fast_path import PartialAnnouncement, PartialTable
 from agentleague.protocol.hosts import is_at
-from agentleague.protocol.printable import counted
+from agentleague.protocol.printable import counted, log_text
 from agentleague.protocol.tokens import MATCH_TOKEN, PROOF_HEADER, channel_key, match_token
 from agentleague.roles import agent
 from agentleague.roles.effects import Call, Effect, End, Reply, RunStrategy, Turn, WakeAt
 from agentleague.roles.settings import PlayerSettings
-from agentleague.roles.stimuli import Answered, Asked, Caller, Key, StrategyReturned
+from agentleague.roles.stimuli import Answered, Asked, Caller, Key, SeatHeard, StrategyReturned
 
 ANOTHER_RESULT = (
     "TOLD ANOTHER RESULT than before. The manager may have lost rows of its journal: tell the "
     "organiser, and start this player again, so that it shows the receipt of the first one."
+)
+TAKEN = (
+    "another program has taken the seat of this player: it was started a second time with the same "
+    "token. The newer one plays on; this one ends"
+)
+TOKEN_REFUSED = (
+    "the manager does not know the token of this player any more: the organiser took it out, "
+    "another program came back as it, or this is another league. Start it again to register anew"
+)
+AWAY = (
+    "The manager does not answer. Its seat is kept, and nothing is lost: it tries again until the "
+    "manager is back."
 )
 UNKNOWN = (
     "The manager does not know the token of this player any more: the organiser took it out, or "
@@ -80,6 +92,7 @@ class Player(agent.Agent):
         self._tokens_of: tuple[Any, ...] = ()  # the match that they are for
         self._completed: messages.LeagueCompleted | None = None  # to be confirmed by the manager
         self._is_unknown = False  # whether the manager took it out, and its token with it
+        self._away_since, self._is_away = 0.0, False  # its manager, and whether that was said
         self._doubts_until: float | None = None  # then it is believed without the manager
         self._foreign_referees = ForeignReferees(self.manager, settings.reply_seconds, limits)
 
@@ -108,7 +121,7 @@ class Player(agent.Agent):
 
     def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
         effects = self.registered(stimulus, now)
-        if self.agent_id:
+        if getattr(stimulus.message, "status", "") == "ACCEPTED" and self.agent_id:
             self._channel, self._tokens_of = channel_key(self._registration.token), ("", "", "", 0)
             self.memory.recall(self.kept, self._registration.league_id, self.agent_id)
             self._draw_check.agreed(getattr(stimulus.message, "game_options", None) or {})
@@ -259,6 +272,26 @@ class Player(agent.Agent):
         if hasattr(message, "round_id"):
             names["round_id"] = message.round_id
         return ACKS[type(message)](**names)
+
+    def _at_seat(self, stimulus: SeatHeard, now: float) -> list[Effect]:
+        """Go on fetching calls, unless the seat is another's."""
+        if stimulus.state == "taken":
+            return [End(agent.SeatLost(TAKEN))]
+        if stimulus.state == "refused":
+            said = stimulus.said
+            if any(f'"{code}"' in said for code in agent.BAD_TOKEN):
+                return [End(agent.SeatLost(TOKEN_REFUSED))]
+            self.say_once("seat", f"It is refused at its seat, and tries on: {log_text(said)}")
+        elif stimulus.state == "away":
+            self._away_since = self._away_since or now
+            if now - self._away_since >= self._limits.away_seconds and not self._is_away:
+                self._is_away = True
+                self.news.append(AWAY)
+        else:
+            if self._is_away:
+                self.news.append("The manager is back.")
+            self._away_since, self._is_away = 0.0, False
+        return []
 
     def _announced(self, message: messages.RoundAnnouncement) -> None:
         me = self.agent_id or self._earlier_id
@@ -464,6 +497,7 @@ class Player(agent.Agent):
         **agent.Agent.STIMULI,
         Asked: _asked,
         StrategyReturned: _strategy_returned,
+        SeatHeard: _at_seat,
     }
     ANSWERS: ClassVar[dict[type, agent.Handler]] = {
         agent.RegisterKey: _registered,

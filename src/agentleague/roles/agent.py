@@ -4,7 +4,8 @@ An agent asks the manager to register it until it gets an answer. It may show th
 earlier run, by which the same manager knows it again; if the token is refused, it registers anew.
 
 The manager opens a connection to each new end point and knows whether that worked. A person who
-runs an agent behind a firewall does not see that, so the agent asks for it and says so.
+runs an agent behind a firewall does not see that, so the agent asks for it and says so. A player
+then registers again, for a seat at the manager, from which it fetches its calls.
 """
 
 from abc import ABC, abstractmethod
@@ -21,9 +22,10 @@ from agentleague import errors
 from agentleague.protocol import messages, tokens
 from agentleague.protocol.jsonrpc import without_tokens
 from agentleague.protocol.printable import log_text
+from agentleague.protocol.seats import is_seat
 from agentleague.protocol.timestamps import Calendar
 from agentleague.protocol.tokens import is_proved, proof_key
-from agentleague.roles.effects import Address, Call, Effect, End, Event, Reply, WakeAt
+from agentleague.roles.effects import Address, Call, Effect, End, Event, Reply, Sit, WakeAt
 from agentleague.roles.settings import AgentSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Stimulus, Woken
 
@@ -43,6 +45,8 @@ WAITS = (
 )
 WHERE = "say where others reach this one with: --endpoint http://HOST:PORT/mcp"
 NO_ID = " The manager gave it no id: it goes by its name."
+BY_SEAT = "The manager cannot call you back; joining through a seat."
+NO_SEATS = "it gives no seat to an agent that only calls out; start this one with --no-outbound"
 IS_LATE = (errors.LateRegistration.code, errors.AlreadyComplete.code)
 BAD_TOKEN = (errors.TokenMissing.code, errors.TokenInvalid.code)
 
@@ -56,6 +60,7 @@ class AgentLimits:
     unclear_checks: int = 5  # answers that say neither yes nor no
     news: int = 100  # sentences that are kept for the person who runs it
     refusals_said: int = 20  # that are worth a sentence, as anybody may cause them
+    away_seconds: float = 5.0  # that the manager of a seated player is away before that is said
 
 
 class RegisterKey(Struct, frozen=True, gc=False):
@@ -76,12 +81,17 @@ class AgentState(Struct, frozen=True):
     proofs: bool = False  # whether the manager promised to prove its messages
     match_tokens: bool = False  # whether referees show it match tokens
     receipt: messages.Receipt | None = None  # the last one that its manager gave it
+    is_seated: bool = False  # whether it has a seat at its manager
 
 
 class Refused(Struct, frozen=True):
     """The manager does not take the agent; trying again would not help."""
 
     reason: str
+
+
+class SeatLost(Refused, frozen=True):
+    """The seat of the agent is another's."""
 
 
 class Registration:
@@ -103,6 +113,26 @@ class Registration:
         self._proof_keys: tuple[bytes, ...] = ()  # of its newest token and the one before
         self.is_ours = False  # whether the manager gives a session, or speaks of match tokens
         self.waits = False  # whether a referee must wait for the organiser's word
+        outbound = getattr(settings, "outbound", False)  # Referees never sit.
+        self.wants_seat, self._may_sit = outbound is True, outbound is None
+        self.gives_seats = False  # whether the manager does
+        self.seat = ""  # the path of its own there
+        self._first_refusal = ""  # for which it asks for a seat
+
+    @property
+    def is_seated_by_itself(self) -> bool:
+        """Whether it has a seat that nobody told it to take."""
+        return self._may_sit and bool(self.seat)
+
+    def may_ask_for_seat(self) -> bool:
+        """Whether it asks for one from now on, though nobody told it to."""
+        is_new = self._may_sit and self.gives_seats and not self.wants_seat
+        self.wants_seat = self.wants_seat or is_new
+        return is_new
+
+    def do_without_seat(self) -> None:
+        """The manager gives it none: it is called where it listens."""
+        self.wants_seat = self._may_sit = False
 
     def remember(self, state: AgentState) -> None:
         """What an earlier run kept: token, claim, receipt, how it knows manager and referees."""
@@ -132,7 +162,7 @@ class Registration:
     ) -> list[Effect]:
         """Registered, refused for good, or no answer yet."""
         if isinstance(message, messages.LeagueRegisterResponse | messages.RefereeRegisterResponse):
-            return self._decided(message)
+            return self._decided(message, now)
         if error and "what_to_do" in error.context:
             advice = error.context["what_to_do"]
             reason = f"{self.manager.url} understands no registration of ours: {advice}"
@@ -144,9 +174,16 @@ class Registration:
             if self.remembered and error.context["code"] in BAD_TOKEN:
                 self.remembered, self.receipt = "", None
                 return [WakeAt(RegisterKey(), now)]
-            return [End(Refused(self._in_words(error)))]
+            return self._refused(error.context["code"], self._in_words(error), now)
         self.failed_tries += 1
         return [WakeAt(RegisterKey(), now + self._settings.register_seconds)]
+
+    def _refused(self, code: str | UnsetType, reason: str, now: float) -> list[Effect]:
+        """Ask for a seat where its end point is refused; else it ends."""
+        if code == errors.EndpointNotAllowed.code and self._may_sit and not self.wants_seat:
+            self.wants_seat, self._first_refusal = True, reason
+            return [WakeAt(RegisterKey(), now)]
+        return [End(Refused(self._first_refusal or reason))]
 
     def _in_words(self, error: errors.PeerRefused) -> str:
         """The refusal for a person; a wrong code is told in the words of the command."""
@@ -166,19 +203,25 @@ class Registration:
         is_player = isinstance(request, messages.LeagueRegisterRequest)
         name = "player_meta" if is_player else "referee_meta"
         code, receipt = self._settings.join_code, self.receipt
-        own = {"join_code": code, "claim": self.claim, "receipt": receipt}
+        own = {"join_code": code, "claim": self.claim, "receipt": receipt, "seat": self.wants_seat}
         shown = {field: value for field, value in own.items() if value}
         if shown:
             more[name] = msgspec.structs.replace(getattr(request, name), **shown)
         return msgspec.structs.replace(request, **more)
 
     def _decided(
-        self, message: messages.LeagueRegisterResponse | messages.RefereeRegisterResponse
+        self,
+        message: messages.LeagueRegisterResponse | messages.RefereeRegisterResponse,
+        now: float,
     ) -> list[Effect]:
         if message.status != "ACCEPTED":
             hint = "" if message.hint is UNSET else f": {message.hint}"
             back = TOO_LATE if message.error_code in IS_LATE else ""
-            return [End(Refused(f"{message.reason or 'the manager gave no reason'}{hint}{back}"))]
+            reason = f"{message.reason or 'the manager gave no reason'}{hint}{back}"
+            return self._refused(message.error_code, reason, now)
+        seat = getattr(message, "seat", UNSET) or ""
+        if self.wants_seat and not is_seat(seat) and not self._settings.endpoint:
+            return [End(Refused(NO_SEATS))]
         self.token = self.remembered = message.auth_token or ""
         self.league_id = message.league_id
         if self.league_id != self._receipt_of:
@@ -193,6 +236,9 @@ class Registration:
             given = message.player_id
             self.match_tokens = message.match_tokens is True
             self.is_ours = message.match_tokens is not UNSET
+            self.gives_seats, self.seat = message.seats is True, seat if is_seat(seat) else ""
+            if self.wants_seat and not self.seat:
+                self.do_without_seat()
         self.has_id, self.agent_id = bool(given), given or self._settings.display_name
         self.proofs = message.proofs is True
         if self.proofs:  # What is under way may be proved for the token before.
@@ -207,12 +253,12 @@ class ReachabilityCheck:
     def __init__(self, manager: Address, settings: AgentSettings, limits: AgentLimits) -> None:
         self._manager, self._endpoint, self._limits = manager, settings.endpoint, limits
         self._reply_seconds = settings.reply_seconds
-        self._is_unreachable = False  # as it was said last
+        self.is_unreachable = False  # as it was said last
         self._unclear = 0  # answers that said neither yes nor no
 
     def begin(self, now: float) -> list[Effect]:
         """The agent has registered: ask soon."""
-        self._unclear = 0
+        self._unclear, self.is_unreachable = 0, False
         return [WakeAt(ReachabilityKey(), now + self._limits.first_check_seconds)]
 
     def ask(self, agent_id: str, timestamp: str, now: float) -> list[Effect]:
@@ -243,9 +289,9 @@ class ReachabilityCheck:
         if not isinstance(is_reachable, bool):
             self._unclear += 1
             return "", again if self._unclear < self._limits.unclear_checks else []
-        if self._is_unreachable and not is_reachable:
+        if self.is_unreachable and not is_reachable:
             return "", again
-        self._is_unreachable = not is_reachable
+        self.is_unreachable = not is_reachable
         if is_reachable:
             return f"The manager can reach it at {self._endpoint}.", []
         return self._advice(), again
@@ -295,7 +341,7 @@ class Agent(ABC):
         """What it needs to come back as itself."""
         own = self._registration
         shown = (self.agent_id, own.league_id, own.token, own.claim)
-        return AgentState(*shown, own.proofs, own.match_tokens, own.receipt)
+        return AgentState(*shown, own.proofs, own.match_tokens, own.receipt, bool(own.seat))
 
     def remember(self, state: AgentState) -> None:
         """What an earlier run kept: token, claim and receipt are shown when it registers."""
@@ -341,31 +387,40 @@ class Agent(ABC):
 
     def registered(self, stimulus: Answered, now: float) -> list[Effect]:
         """The manager has answered, or is not there yet: say so once."""
-        is_first, was_proved = not self._registration.failed_tries, self._registration.proofs
-        effects = self._registration.answered(stimulus.message, stimulus.error, now)
-        self.agent_id = self._registration.agent_id
+        own, was_in = self._registration, bool(self.agent_id)
+        is_first, was_proved = not own.failed_tries, own.proofs
+        effects = own.answered(stimulus.message, stimulus.error, now)
+        self.agent_id = own.agent_id
         if not effects:
-            self.sender = f"{self.KIND}:{self.agent_id}"[:64]
-            league_id = self._registration.league_id or "a league without an id"
-            unnamed = "" if self._registration.has_id else NO_ID
-            self.news.append(f"Registered as {self.agent_id} in {league_id}.{unnamed}")
-            name = getattr(stimulus.message, "display_name_effective", UNSET)
-            if name and self._own_name and name != self._own_name:
-                self.news.append(f"It is called {name!r} there: its own name is taken, or unfit.")
-            if was_proved and not self._registration.proofs:
+            if was_proved and not own.proofs:
                 self.news.append(UNPROVED)
-            if self._registration.waits:
-                self.news.append(WAITS.format(self.agent_id))
-            if self.is_far:
-                effects = self._reachability.begin(now)
-        elif is_first and self._registration.failed_tries:
-            url = self._registration.manager.url
+            return self._taken_in(stimulus.message, now)
+        if is_first and own.failed_tries:
             error = stimulus.error
             came = log_text(error.context.get("said") or str(error)) if error else "it said nothing"
             self.news.append(
-                f"No manager answers at {url} yet ({came}); trying again until it does."
+                f"No manager answers at {own.manager.url} yet ({came}); trying again until it does."
             )
+        if was_in and own.wants_seat and isinstance(effects[0], End):  # It is in, without a seat.
+            own.do_without_seat()
+            return self._reachability.begin(now)
         return effects
+
+    def _taken_in(self, answer: messages.Message | None, now: float) -> list[Effect]:
+        own = self._registration
+        if own.is_seated_by_itself:
+            self.news.append(BY_SEAT)
+        self.sender = f"{self.KIND}:{self.agent_id}"[:64]
+        league_id, unnamed = own.league_id or "a league without an id", "" if own.has_id else NO_ID
+        self.news.append(f"Registered as {self.agent_id} in {league_id}.{unnamed}")
+        name = getattr(answer, "display_name_effective", UNSET)
+        if name and self._own_name and name != self._own_name:
+            self.news.append(f"It is called {name!r} there: its own name is taken, or unfit.")
+        if own.waits:
+            self.news.append(WAITS.format(self.agent_id))
+        if own.seat:
+            return [Sit(self.manager.url, own.seat, own.token)]
+        return self._reachability.begin(now) if self.is_far else []
 
     def prove(self, asked: Asked, message: messages.EndpointChallenge, now: float) -> list[Effect]:
         """The manager shows the digest of a claim: yes only to its own, else it proves a thief."""
@@ -394,6 +449,8 @@ class Agent(ABC):
     def reachability_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         """The manager has answered that: say so where it matters."""
         sentence, effects = self._reachability.answered(stimulus.message, stimulus.error, now)
+        if self._reachability.is_unreachable and self._registration.may_ask_for_seat():
+            return self.register(now)
         if sentence:
             self.news.append(sentence)
         return effects

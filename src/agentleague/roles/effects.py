@@ -117,4 +117,12 @@ class End(Struct, frozen=True):
     summary: Any = None
 
 
-Effect = Record | Reply | Call | Broadcast | Drop | WakeAt | RunStrategy | End
+class Sit(Struct, frozen=True, gc=False):
+    """Fetch calls from a seat at the manager, whose path this is; what comes is told as asked."""
+
+    manager_url: str
+    seat: str
+    token: str
+
+
+Effect = Record | Reply | Call | Broadcast | Drop | WakeAt | RunStrategy | End | Sit

@@ -99,6 +99,16 @@ class Transport(Protocol):
     ) -> Telling: ...
 
 
+class Seat(Protocol):
+    """An agent's end of a seat: `start` it to fetch calls, which come as other requests do."""
+
+    ended: Callable[[], None]  # is told that another program has taken the seat
+    refused: Callable[[int, bytes], None]  # with an HTTP status and body
+    heard: Callable[[bool], None]  # whether the manager is there, when it answers or does not
+
+    def start(self) -> None: ...
+
+
 class JournalReader(Protocol):
     """The committed rows of leagues, each one verified; anybody may read while a manager writes.
 

@@ -212,6 +212,8 @@ class PlayerSettings(AgentSettings):
     """The name to register under; the player's own unless given."""
     port: Port = 8101
     """The port to listen on, or the next free one above it."""
+    outbound: bool | None = None
+    """Whether it only calls out and opens no port; unless given, where it cannot be called."""
     seed: str = ""
     """What its strategy's chance follows from; at random unless given."""
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -104,4 +104,11 @@ class StrategyReturned(Struct, frozen=True):
     error: str | None = None
 
 
-Stimulus = Started | Asked | Answered | Told | Woken | StrategyReturned
+class SeatHeard(Struct, frozen=True):
+    """How it goes at an agent's seat; `said` is what the manager `refused` it with."""
+
+    state: Literal["there", "away", "refused", "taken"]
+    said: str = ""
+
+
+Stimulus = Started | Asked | Answered | Told | Woken | StrategyReturned | SeatHeard

@@ -20,7 +20,7 @@ from agentleague.league.match_records import MATCHES_AT_HAND
 from agentleague.protocol.messages import Message, Receipt
 from agentleague.roles import effects, ports, stimuli
 from agentleague.roles.effects import Broadcast, Call, Effect, Event, Record
-from agentleague.roles.stimuli import Answered, Asked, Key, Stimulus, Told
+from agentleague.roles.stimuli import Answered, Asked, Key, SeatHeard, Stimulus, Told
 
 log = logging.getLogger(__name__)
 Done = Callable[[Any], None]
@@ -87,6 +87,7 @@ class Host:
         self.on_end: Done = lambda summary: None
         self.on_step: Callable[[], None] | None = None  # called after each stimulus
         self.on_seen: Callable[[Stimulus, Sequence[Effect]], None] | None = None  # shown each step
+        self.sit: Callable[[str, str, Callable[[], str]], ports.Seat] | None = None  # takes a seat
         self.on_failure: Callable[[BaseException], None] = self._fail
         self._clock, self._transport, self._runner = clock, transport, runner
         self._ledger, self._limits = ledger, limits
@@ -233,6 +234,19 @@ class Host:
             lambda move, error: self.feed(stimuli.StrategyReturned(effect.key, move, error)),
         )
 
+    def _sit(self, effect: effects.Sit) -> None:
+        assert self.sit, "a role that sits needs a way to its seat"
+        client = self.sit(effect.manager_url, effect.seat, lambda: effect.token)
+
+        def heard(is_there: bool) -> None:
+            self.feed(SeatHeard("there" if is_there else "away"))
+
+        client.heard, client.ended = heard, lambda: self.feed(SeatHeard("taken"))
+        client.refused = lambda status, body: self.feed(
+            SeatHeard("refused", body.decode(errors="replace"))
+        )
+        client.start()
+
     def _on_ask(
         self,
         message: Message,
@@ -326,4 +340,5 @@ class Host:
         effects.WakeAt: _wake_at,
         effects.RunStrategy: _run_strategy,
         effects.End: _end,
+        effects.Sit: _sit,
     }

@@ -30,6 +30,10 @@ EVERYWHERE = tuple(SELF)
 ANY_PORT = 9  # To find the way to an address; nothing is sent.
 
 
+class NoWay(LeagueError):
+    """This machine has no address from which it reaches the manager."""
+
+
 def guard_for(network: Network | None, lan: Sequence[str], manager: str | None = None) -> Guard:
     """Whom an agent may call: on this machine, or in `lan`; its manager, where it is, always."""
     for each in lan:
@@ -49,9 +53,20 @@ def place_of_agent(settings: AgentSettings, say: Say) -> Place:
     manager = settings.manager_url
     guard = guard_for(settings.network, settings.lan, manager)
     guard.check_url(manager)
+    outbound = getattr(settings, "outbound", False)
+    if outbound:
+        if settings.endpoint:
+            raise LeagueError("a player that only calls out has no --endpoint; leave that out")
+        return Place(settings.port, guard=guard, listens=False)
     bind, shown = _address(settings.bind), ""
     if not is_here(manager) and (not bind or bind in EVERYWHERE):
-        shown = own_address(manager, guard)
+        try:
+            shown = own_address(manager, guard)
+        except NoWay as error:
+            if outbound is False or bind or settings.endpoint:
+                raise
+            say(f"{error} It joins through a seat, which needs only a way out.")
+            return Place(settings.port, guard=guard, listens=False)
         bind = bind or shown
     place = _place(settings, guard, bind)
     if not bind or is_loopback(bind):
@@ -120,7 +135,7 @@ def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -
         mine = _way_to(address)
         if mine and guard.allows(mine, endpoint):
             return mine
-    raise LeagueError(
+    raise NoWay(
         f"this machine has no way to the manager at {url}; is it in the same network? If so, say "
         "at which address of this machine others reach it with: --bind ADDRESS"
     )

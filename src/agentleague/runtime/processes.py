@@ -28,7 +28,7 @@ from agentleague.league.events import LeagueOpened, read_event
 from agentleague.player.role import Player
 from agentleague.protocol.codec import encode
 from agentleague.protocol.mcp_tools import play_prompt
-from agentleague.roles.agent import Agent, AgentState, Refused
+from agentleague.roles.agent import Agent, AgentState, Refused, SeatLost
 from agentleague.roles.effects import Effect
 from agentleague.roles.ports import Journal, Row
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
@@ -74,9 +74,12 @@ class Place:
     called_at: str = ""  # the address that others call; the first host unless given
     aliases: Sequence[str] = ()  # what this machine is called in its network
     trusted_proxies: Sequence[str] = ()  # who may say from where a request came
+    listens: bool = True  # else it can only call out
 
     async def open(self, transport: HttpTransport) -> str:
         """Listen there or on the next free port; the agent's URL. Raises LeagueError or OSError."""
+        if not self.listens:
+            return ""
         for port in range(self.port, self.port + PORTS_TRIED):
             try:
                 bound = await transport.start(port, self.hosts)
@@ -178,7 +181,9 @@ class Running:
     def check(self) -> None:
         """Raise LeagueError if the manager refused the agent."""
         if self.refusal:
-            raise LeagueError(f"the manager refused to register the agent: {self.refusal}")
+            is_in = isinstance(self.ended.result(), SeatLost)
+            said = "" if is_in else "the manager refused to register the agent: "
+            raise LeagueError(said + self.refusal)
 
     async def stop(self) -> None:
         """Let answers in flight go out, close everything."""
@@ -333,6 +338,8 @@ async def open_manager(
         "manager",
         is_known=lambda token: bool(managers) and managers[0].is_known(token),
         is_referee=lambda token: bool(managers) and managers[0].is_referee(token),
+        seat_of=lambda token: managers[0].seat_of(token) if managers else None,
+        may_call=lambda *about: bool(managers) and managers[0].may_call(*about),
     )
     transport = HttpTransport(clock, policy)
     transport.mcp.add(play_prompt(game.name, game.__doc__ or "", settings.game_options))
@@ -411,13 +418,27 @@ async def open_player(
     threads: bool = False,
     state: StateFile | None = None,
 ) -> Running:
-    """A player; its strategy answers at once, or in threads if it may take its time."""
+    """A player; its strategy answers at once, or in threads if it may take its time.
+
+    One that cannot listen, or sat at its manager before, only calls out, unless it is told not to.
+    """
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
     transport = HttpTransport(clock, place.policy("player"))
-    url = await place.open(transport)
+    asked, why = make(""), ""
+    if asked.outbound or (asked.outbound is None and state and state.agent.is_seated):
+        place = replace(place, listens=False)
+    try:
+        url = await place.open(transport)
+    except OSError as error:
+        if asked.outbound is False or asked.bind:
+            raise
+        url, why = "", f"It cannot listen here ({error.strerror or error}); joining through a seat."
     settings = make(url)
-    role = Player(replace(settings, seed=settings.seed or token_hex(16)))
+    outbound = settings.outbound if url else True
+    role = Player(replace(settings, seed=settings.seed or token_hex(16), outbound=outbound))
+    if why:
+        role.news.append(why)
     _prepare(role, place, state)
     if threads:
         runner = ThreadRunner(strategy, loop.call_soon_threadsafe)
@@ -471,7 +492,7 @@ def _begin(
     *close: Callable[[], Any],
     state: StateFile | None = None,
 ) -> Running:
-    running = Running(host, transport, url)
+    running, host.sit = Running(host, transport, url), transport.sit
     if state:
         running.keep(state)
     running.closing.extend(close)

@@ -134,7 +134,7 @@ class Setting(NamedTuple):
     @property
     def is_flag(self) -> bool:
         """Whether it is either on or off."""
-        return self.annotation is bool
+        return isinstance(self._kind, kinds.BoolType)
 
     @property
     def _kind(self) -> kinds.Type:

@@ -89,7 +89,7 @@ async def _play(
         lambda url: replace(settings, endpoint=url), player.move, place, threads=True, state=state
     )
     player.attach(agent)
-    say(f"listens at {agent.url}")
+    say(f"listens at {agent.url}" if agent.url else "opens no port")
     agent.tell(say)
     try:
         await agent.ended

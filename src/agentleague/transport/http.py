@@ -94,6 +94,7 @@ TO_A_MANAGER = {kind.cls for kind in messages.MESSAGES.values() if kind.receiver
 # What our referee sends in numbers.
 PIPELINED = {messages.LockRequest, messages.MatchResultReport, messages.RefereeStatus}
 LOOK_UPS_MAX = 64  # host names at a time; further ones are taken as they are spelled
+LEAVE_SECONDS = 2.0  # in which an agent brings its last answers to its seat
 LOCAL_HOSTS = ("127.0.0.1", "::1")
 
 Refused = Callable[[str, LeagueError, bool], None]  # from where, why, whether it was a registration
@@ -179,7 +180,9 @@ class HttpTransport:
         if self._seat_routes:
             self._seat_routes.stop()
         if self._seat:
-            self._seat.stop()
+            left = asyncio.Event()
+            self._seat.finish(left.set, LEAVE_SECONDS)
+            await left.wait()
         await self.server.stop()
         for client in self._clients:
             await client.stop()

@@ -40,13 +40,15 @@ class SeatClient:
     """Hands each call to `deliver` once, and keeps its answer until the manager has received it.
 
     `name` differs from that of every other client. `ended` is told when another program has taken
-    the seat, `refused` whenever the manager says no, with its status and words.
+    the seat, `refused` whenever the manager says no, with its status and words, `heard` that the
+    manager is away, at each try, and that it is there again.
     """
 
     def __init__(self, clock: Clock, post: Post, deliver: Deliver, name: str) -> None:
         self._clock, self._post, self._deliver, self._name = clock, post, deliver, name
         self.ended: Callable[[], None] = lambda: None
         self.refused: Callable[[int, bytes], None] = lambda status, body: None
+        self.heard: Callable[[bool], None] = lambda is_there: None
         self._epoch = self._ack = 0
         self._flights: list[_Flight] = []
         self._open_calls: set[str] = set()  # that were delivered and not answered
@@ -69,6 +71,23 @@ class SeatClient:
             flight.cancel()
         self._flights.clear()
 
+    def finish(self, done: Callable[[], None], seconds: float) -> None:
+        """Bring the answers that are ready, and leave; `done` is told when the manager has them."""
+        flights = list(self._flights)
+        answers = {key: each for flight in flights for key, each in flight.answers.items()}
+        self.stop()
+        self._unsent = {**answers, **self._unsent}
+        if not self._unsent:
+            done()
+            return
+        said = {
+            "epoch": self._epoch,
+            "ack": self._ack,
+            "wait": 0.0,
+            "answers": [*self._packed().values()],
+        }
+        self._post("poll", _encode(said), self._clock.now() + seconds, lambda got: done())
+
     def _send(
         self, what: str, said: Any, answers: dict[str, Raw], done: Callable[..., None]
     ) -> None:
@@ -82,6 +101,13 @@ class SeatClient:
 
     def _poll(self) -> None:
         self._fresh.clear()
+        answers = self._packed()
+        wait = 0.0 if self._unsent else wire.WAIT_SECONDS
+        said = {"epoch": self._epoch, "ack": self._ack, "wait": wait}
+        self._send("poll", said | {"answers": [*answers.values()]}, answers, self._polled)
+
+    def _packed(self) -> dict[str, Raw]:
+        """Answers for one poll, which are unsent no more."""
         answers, size = dict[str, Raw](), 0
         for call_id, answer in self._unsent.items():
             size += len(bytes(answer))
@@ -90,9 +116,7 @@ class SeatClient:
             answers[call_id] = answer
         for call_id in answers:
             del self._unsent[call_id]
-        wait = 0.0 if self._unsent else wire.WAIT_SECONDS
-        said = {"epoch": self._epoch, "ack": self._ack, "wait": wait}
-        self._send("poll", said | {"answers": [*answers.values()]}, answers, self._polled)
+        return answers
 
     def _opened(self, flight: _Flight, got: HttpAnswer) -> None:
         opened = self._read(flight, got, Opened)
@@ -130,6 +154,8 @@ class SeatClient:
                 said = wire.read(got.body, kind)
         elif 400 <= got.status < 500:
             self.refused(got.status, got.body)
+        if not said or self._failures:
+            self.heard(bool(said))
         if said:
             self._failures = 0
         elif flight.epoch == self._epoch and not self._is_over:

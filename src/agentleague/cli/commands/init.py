@@ -90,6 +90,7 @@ EXAMPLE_VALUES = {
     "players": "4",
     "start_after_seconds": "600.0",
     "network": '"lan"',
+    "outbound": "true",
     "tokenless_referees": "false",
     "referee_access": '"code"',
 }
