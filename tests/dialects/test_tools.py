@@ -132,6 +132,13 @@ def test_an_answer_that_lists_no_tools_has_none(body):
     assert read_tools(body) == {}
 
 
+def test_a_manager_has_tools_for_reports_and_queries():
+    found = tools("register_player", "report_match_result", "ask_league_query")
+
+    assert found["MATCH_RESULT_REPORT"] == "report_match_result"
+    assert found["LEAGUE_QUERY"] == "ask_league_query"
+
+
 @rule("R-DIA-06")
 def test_a_tool_that_refuses_other_arguments_gets_none_of_them():
     schema = {"properties": {}, "additionalProperties": False}

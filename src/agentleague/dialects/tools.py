@@ -31,6 +31,8 @@ _WORDS: dict[str, tuple[str, ...]] = {
     STARTING: ("start", "assign", "run", "conduct", "begin", "launch", "referee", "play"),
     "LEAGUE_REGISTER_REQUEST": ("register",),
     "REFEREE_REGISTER_REQUEST": ("register",),
+    "MATCH_RESULT_REPORT": ("report",),
+    "LEAGUE_QUERY": ("query",),
 }
 OFFER = re.compile(r"\b[A-Za-z]\w{3,39}\b", re.ASCII)  # a method that an agent says it has
 _OFFERS_MAX = 4
