@@ -25,10 +25,13 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
 )
 from agentleague.protocol.tokens import channel_key, digest, league_token, match_token
+from agentleague.records.reading import folded
+from agentleague.records.verify import verify
 from agentleague.roles.effects import Broadcast, Call, Record, Reply
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
 from memory_league import BEGAN, SECRETS
+from records.journals import rows_of
 from rules import rule
 
 ANNS, REFEREES = "http://10.0.0.7:8101/mcp", "http://127.0.0.1:8001/mcp"
@@ -230,6 +233,24 @@ def test_what_is_answered_at_the_end_point_that_it_left_takes_nobody_from_its_se
     assert not league.roster.displaced
 
 
+@rule("R-OWN-01")
+@pytest.mark.parametrize("by_seat", [False, True])
+def test_what_is_answered_at_an_end_point_proves_no_other_to_which_it_moved_meanwhile(by_seat):
+    league = Seating(players=9)
+    eve = league.sits("Eve", "evil", seat=False, url="http://10.0.0.9:8101/mcp").auth_token
+    if by_seat:
+        eve = league.sits("Eve", "evil", token=eve).auth_token
+    league.sits("Eve", "evil", token=eve, seat=False, url=ANNS)
+    asked = len(league.calls)
+
+    league.feed(Answered(keys.ProofCall("P01"), EndpointProof(True), None, 0.1))
+
+    assert not league.roster.was_proved("P01")
+    assert [to.url for to, _ in league.calls[asked:]] == [ANNS], "who is there now is asked"
+    league.feed(Answered(keys.ProofCall("P01"), EndpointProof(False), None, 0.1))
+    assert league.roster.displaced == {"P01"}
+
+
 @rule("R-SEAT-13")
 def test_where_a_seat_is_follows_from_the_managers_own_url_also_after_a_restart():
     league = playing()
@@ -247,6 +268,9 @@ def test_where_a_seat_is_follows_from_the_managers_own_url_also_after_a_restart(
     assert league.query("GET_PLAYER_STATS", league.ann)["player_stats"]["contact_endpoint"] == url
     assert league.query("GET_PLAYER_DIRECTORY", league.referee)["players"]["P01"] == url
     assert "endpoint" not in league.query("GET_AGENT", league.bob, agent_id="P01")["agent"]
+    rows = rows_of(league.events, "league_test")
+    assert verify(rows, lambda name: even_odd).difference is None
+    assert folded(rows).url_of("P01") == "/seats/P01/mcp", "where nobody knows the manager's URL"
     moved = league.resumed()
     moved.manager.league.manager_url = "https://cup.example/mcp"
     row = moved.query("GET_AGENT", league.ann, agent_id="P01")["agent"]

@@ -46,7 +46,7 @@ class Claims:
         self._step, self._left = step, left
         self._tries: dict[str, int] = {}  # agents whose claim is open -> how often it was shown
         self._waiting: deque[str] = deque()  # of those, the ones to ask when there is room
-        self._asking: set[str] = set()
+        self._asking: dict[str, tuple[str, str]] = {}  # of those -> where, and with which claim
         self.doubtful: set[str] = set()  # where an answer said neither yes nor no
 
     def resume(self) -> None:
@@ -145,9 +145,13 @@ class Claims:
 
     def answered(self, agent_id: str, stimulus: Answered) -> None:
         """Somebody answered at the end point, or nobody did."""
-        self._asking.discard(agent_id)
+        member = self._step.league.roster.member(agent_id)
+        is_there = self._asking.pop(agent_id, None) == (member.endpoint, member.claim_digest)
+        if not is_there:  # It left where it was asked, and that says nothing of where it is now.
+            self._waiting.append(agent_id)
         self._ask()
-        if self._step.league.phase is Phase.COMPLETED or agent_id not in self._tries:
+        is_over = self._step.league.phase is Phase.COMPLETED or agent_id not in self._tries
+        if is_over or not is_there:
             return
         message, error = stimulus.message, stimulus.error
         if isinstance(message, EndpointProof) and message.proved:
@@ -184,11 +188,11 @@ class Claims:
     def _ask(self) -> None:
         while self._waiting and len(self._asking) < self._step.limits.challenges_max:
             agent_id = self._waiting.popleft()
-            if agent_id not in self._tries:
+            if agent_id not in self._tries or agent_id in self._asking:
                 continue
-            self._asking.add(agent_id)
-            self._tries[agent_id] += 1
             member, step = self._step.league.roster.member(agent_id), self._step
+            self._asking[agent_id] = (member.endpoint, member.claim_digest)
+            self._tries[agent_id] += 1
             challenge = EndpointChallenge(
                 member.claim_digest,
                 sender=SENDER,
