@@ -26,10 +26,11 @@ class JournalSource:
         from agentleague.records.reading import open_league
 
         self._league, _ = open_league(directory)
+        self._league.manager_url = manager_address(directory) or ""
 
     def endpoint(self, agent_id: str) -> str:
         """Where an agent is, which a manager does not tell everybody of a player."""
-        return self._league.roster.member(agent_id).endpoint
+        return self._league.url_of(agent_id)
 
     async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
         """What the manager would answer without a token."""

@@ -37,9 +37,12 @@ class SharedFiles:
 
     at_hand = ROWS_A_TURN
 
-    def __init__(self, directory: Path, league_id: str, out: Path, before: int = 0) -> None:
+    def __init__(
+        self, directory: Path, league_id: str, out: Path, before: int = 0, manager_url: str = ""
+    ) -> None:
         self._journal, self._league_id, self._out = open_reader(directory), league_id, out
         self._league = League(self)
+        self._league.manager_url = manager_url
         self._about: dict[str, About] = {}  # matches that are not written to their end
         self._changed: dict[str, None] = {}  # matches to be written
         self._played: dict[str, dict[str, Any]] = {}  # player -> what is new in its history
@@ -168,7 +171,9 @@ class FilesThread:
         self._worked = thread_time()
 
 
-def keep_files(out: str, directory: Path, league_id: str, before: int) -> Callable[[], None]:
+def keep_files(
+    out: str, directory: Path, league_id: str, before: int, manager_url: str
+) -> Callable[[], None]:
     """Begin to write the files of the league in `directory`; what to call in the end."""
     out_path = Path(out or directory / "shared")
-    return FilesThread(SharedFiles(directory, league_id, out_path, before)).close
+    return FilesThread(SharedFiles(directory, league_id, out_path, before, manager_url)).close

@@ -308,7 +308,8 @@ class Home(NamedTuple):
     given: Mapping[str, Any] | None = None  # the settings to keep for its next start
     accepts_loss: bool = False  # whether a league that has lost rows goes on without them
     survives: bool = True  # whether its journal survives a power cut
-    files: Callable[[Path, str, int], Callable[[], None]] | None = None  # keeps files; what ends it
+    # Keeps files, from the league's id, its last row and the manager's URL; what ends it.
+    files: Callable[[Path, str, int, str], Callable[[], None]] | None = None
 
 
 async def open_manager(
@@ -377,7 +378,8 @@ async def open_manager(
     while not host.is_written and journal.state == "ok":  # noqa: ASYNC110
         await asyncio.sleep(WRITTEN_SECONDS)
     if home.files:
-        running.closing.append(home.files(directory, settings.league_id, manager.league.seq))
+        at = (settings.league_id, manager.league.seq, url)
+        running.closing.append(home.files(directory, *at))
     return running
 
 

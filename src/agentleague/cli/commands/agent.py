@@ -112,11 +112,14 @@ PROVED: dict[bool | None, str] = {
         "not proved: only agents that `league` runs can prove it; what it does counts all the same"
     ),
 }
+SEATED = "at a seat: it fetches its calls from the manager, which nobody but it can do"
 DISPLACED = "another agent listens at that end point, and this one was taken out"
 
 
 def _facts(agent: dict[str, Any]) -> dict[str, Any]:
     agent["listens"] = DISPLACED if agent.get("displaced") else PROVED.get(agent.get("proved"))
+    if agent.get("seat"):
+        agent["listens"] = SEATED
     if agent.get("reachable") is False:
         agent["endpoint"] = ", ".join(filter(None, (agent.get("endpoint"), "nobody answers there")))
         agent["listens"] = DISPLACED if agent.get("displaced") else None

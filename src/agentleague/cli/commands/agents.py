@@ -65,6 +65,7 @@ def _marks(row: dict[str, Any]) -> str:
         ", not reachable": row.get("reachable") is False,
         ", taken out": row.get("displaced"),
         ", unproved": row.get("proved") is False,
+        ", at a seat": row.get("seat"),
         ", lost its token": row.get("lost_token"),
         ", misused a token": row.get("misuses"),
     }

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from agentleague.cli.directory import directory_argument
+from agentleague.cli.directory import directory_argument, manager_address
 from agentleague.cli.output import counted, say
 from agentleague.league.league import Phase
 from agentleague.records.export import write_tree
@@ -38,6 +38,7 @@ def command(directory: Path, out: Path) -> None:
     if not rows:
         raise click.UsageError(no_league(directory))
     league = folded(rows)
+    league.manager_url = manager_address(directory) or ""
     count = write_tree(league, rows, out)
     print(out)
     state = "" if league.phase is Phase.COMPLETED else " so far"
