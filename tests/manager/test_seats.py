@@ -231,6 +231,7 @@ def test_what_is_answered_at_the_end_point_that_it_left_takes_nobody_from_its_se
     league.feed(Answered(keys.ProofCall("P01"), EndpointProof(False), None, 0.1))
 
     assert not league.roster.displaced
+    assert [to.url for to, _ in league.calls] == [ANNS], "nobody is asked at a seat"
 
 
 @rule("R-OWN-01")
@@ -300,7 +301,7 @@ def test_only_the_referee_of_its_match_calls_a_seated_player():
     assert not league.may_call("P01", of_match("P01", epoch=2))
     assert not league.may_call("P01", of_match("P01", "player>ref"))
     assert not Seating(league.events[:2]).may_call("P01", of_match("P01")), "it has no match"
-    league.manager.handle(Started(0.0), league.now)
+    league.command("pause")
     assert not league.of(TokenMisused), "of its own match: a former referee that is late"
 
 
