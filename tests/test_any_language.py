@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -87,3 +88,26 @@ def test_the_commands_to_try_an_agent_run(agent):
         told = json.loads(league(name, *words, "--json").stdout)
         rows = told["players" if name == "play" else "final_standings"]
         assert sum(row["technical_losses"] for row in rows) == 0
+
+
+def test_the_player_of_the_page_without_a_port_plays_a_league(tmp_path):
+    (program,) = re.findall(r"```python\n(.+?)```", TEXT, re.DOTALL)
+    (tmp_path / "seated.py").write_text(program, encoding="utf-8")
+    port = free_port()
+    where = ("--players", 2, "--port", port, "--dir", "cup", "--exit")
+    manager = started(BIN / "league", "manager", *where, cwd=tmp_path)
+    first_line(manager)
+    seated = started(sys.executable, "seated.py", f"http://127.0.0.1:{port}", cwd=tmp_path)
+    for kind in ("referee", "player"):
+        own = ("--manager", port, "--port", free_port(), "--state", tmp_path / "state")
+        started(BIN / "league", kind, *own, cwd=tmp_path)
+
+    _, said = seated.communicate(timeout=SECONDS)
+
+    assert seated.returncode == 0, said
+    manager.communicate(timeout=SECONDS)
+    rows = json.loads(league("standings", "--dir", "cup", "--json", cwd=tmp_path).stdout)
+    assert sorted((row["display_name"], row["technical_losses"]) for row in rows) == [
+        ("Player random", 0),
+        ("Seated", 0),
+    ]

@@ -16,6 +16,7 @@ JOIN = Page("docs", "how-to", "join-another-league.md")
 FOREIGN_MANAGER = ROOT / "tests" / "foreign" / "leagues.py"
 MOVE = Page("docs", "how-to", "move-a-league.md")
 RESUME = Page("docs", "how-to", "resume-after-a-crash.md")
+FIREWALL = Page("docs", "how-to", "behind-a-firewall.md")
 SEVERAL = Page("docs", "how-to", "several-machines.md")
 VERIFY = Page("docs", "how-to", "verify-a-league.md")
 SLOW = """
@@ -173,3 +174,24 @@ def test_a_league_is_verified_told_and_exported_as_the_page_says(tmp_path):
     written = {path.name for path in (tmp_path / "published").rglob("*")}
     for name in re.findall(r"(\w+\.(?:json|csv|log\.jsonl))", table):
         assert name in written
+
+
+def test_a_player_behind_a_firewall_plays_and_is_refused_as_the_page_says(tmp_path):
+    (told, outbound, manager) = FIREWALL.commands
+    assert told.startswith("league player ./mine.py")
+    for options in ("", " --no-seats"):
+        folder = tmp_path / f"cup{options.strip()}"
+        folder.mkdir()
+        terminal = Terminal(folder)
+        organiser = terminal.serve(manager.replace(" --no-seats", options) + " --dir cup")
+        if options:
+            with pytest.raises(AssertionError, match="this league gives no seats; listen where"):
+                terminal.type(outbound)
+        else:
+            player = terminal.serve(outbound)
+            terminal.serve("league referee")
+            terminal.serve("league player --strategy random --name Other")
+            terminal.until(player, "The league is over.")
+            terminal.until(organiser, "Begin another")
+            rows = json.loads(terminal.type("league standings --dir cup --json --quiet"))
+            assert [row["technical_losses"] for row in rows] == [0, 0]

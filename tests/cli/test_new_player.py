@@ -395,3 +395,41 @@ def test_a_new_javascript_player_may_be_async_and_is_asked_again_at_once_when_it
     told = json.loads(league("play", url, "random", "--move-seconds", "600", "--json").stdout)
 
     assert lost_technically(told["players"]) == losses
+
+
+@needs_node
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_new_javascript_player_plays_through_a_seat_told_to_or_by_itself(tmp_path, is_told):
+    new(tmp_path, "javascript")
+    port = free_port()
+    manager = started(
+        *(BIN / "league", "manager", "--players", 2, "--port", port, "--exit", "--dir", "cup"),
+        cwd=tmp_path,
+    )
+    first_line(manager)
+    # Nobody listens there.
+    options = ["--outbound"] if is_told else ["--endpoint", f"http://127.0.0.1:{free_port()}/mcp"]
+    own = ["--manager", port, "--port", free_port(), *options]
+    agent = started("node", "mine/mine.js", *own, cwd=tmp_path)
+    if not is_told:
+        until(agent, "joining through a seat")
+    for kind in ("referee", "player"):
+        own = ("--manager", port, "--port", free_port(), "--state", tmp_path / "state")
+        started(BIN / "league", kind, *own, cwd=tmp_path)
+
+    _, said = agent.communicate(timeout=SECONDS)
+
+    assert agent.returncode == 0, said
+    assert "R1M1: " in said
+    assert said.rstrip().endswith("The league is over.")
+    manager.communicate(timeout=SECONDS)
+    rows = json.loads(league("standings", "--dir", "cup", "--json", cwd=tmp_path).stdout)
+    assert [row["technical_losses"] for row in rows] == [0, 0]
+
+
+def until(process, words):
+    """Read what it says until it has said this."""
+    for line in process.stderr:
+        if words in line:
+            return
+    raise AssertionError(f"it never said {words!r}")

@@ -3,6 +3,7 @@
 //   node my_player.js                   listens; another one registers it
 //   node my_player.js --manager 8000    registers itself, ends with the league
 
+import { randomUUID } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
@@ -15,6 +16,7 @@ const GAMES = ["even_odd", "rock_paper_scissors", "tic_tac_toe"];
 const BODY_MAX = 65_536; // bytes
 const PORTS_TRIED = 1000;
 const DOUBT_MS = 40_000; // a manager that is away may just be starting again
+const CANNOT_CALL = "The manager cannot call you back; joining through a seat.";
 const EVERYWHERE = { "0.0.0.0": "127.0.0.1", "::": "::1" }; // and what this machine calls instead
 const USAGE = `Usage: node my_player.js [OPTIONS]
 
@@ -24,6 +26,8 @@ const USAGE = `Usage: node my_player.js [OPTIONS]
   --port NUMBER      Listen there, or at the next free port.  [8101]
   --bind ADDRESS     Listen at this address of the machine; 0.0.0.0 is all of them.
   --endpoint URL     Where others call it, if not where it listens.
+  --outbound         Open no port: fetch what is asked from a seat at the manager. It does so by
+                     itself where the manager cannot call it, unless there is --no-outbound.
   --help             Show this.
 
 Without a manager it listens on this machine only, and waits to be called.`;
@@ -33,18 +37,21 @@ const options = read(process.argv.slice(2), process.env);
 /** The options as they were given; ends the program where one makes no sense. */
 function read(args, variables) {
   const text = { type: "string" };
+  const flags = { outbound: { type: "boolean" }, "no-outbound": { type: "boolean" } };
   const known = { manager: text, "join-code": text, name: text, port: text, bind: text };
   try {
     const { values } = parseArgs({
       args,
-      options: { ...known, endpoint: text, help: { type: "boolean", short: "h" } },
+      options: { ...known, ...flags, endpoint: text, help: { type: "boolean", short: "h" } },
     });
     if (values.help) {
       console.log(USAGE);
       process.exit(0);
     }
     const manager = managerUrl(values.manager || variables.LEAGUE_MANAGER || "");
+    if (values.outbound && !manager) throw new Error("--outbound needs a --manager.");
     return {
+      outbound: values["no-outbound"] ? false : values.outbound,
       manager: manager && checked("--manager", manager),
       joinCode: values["join-code"] || variables.LEAGUE_JOIN_CODE,
       name: values.name || "my_player",
@@ -177,19 +184,87 @@ const server = createServer(async (request, response) => {
     await send(response, 400, { jsonrpc: "2.0", id: null, error: { code: -32700, message } });
     return;
   }
-  try {
-    await send(response, 200, await answer(asked));
-  } catch (error) {
-    console.error(error); // It costs an attempt, not the agent.
-    const fault = { code: -32603, message: "the agent failed" };
-    await send(response, 200, { jsonrpc: "2.0", id: asked?.id ?? null, error: fault });
-  }
-  if (asked?.method === "notify_league_completed" && (await isOver(asked.params?.league_id))) {
-    console.error("The league is over.");
-    server.close();
-    server.closeAllConnections();
-  }
+  await send(response, 200, await reply(asked));
+  if (await ends(asked)) close();
 });
+
+/** The answer to a request; a fault costs an attempt, not the agent. */
+async function reply(asked) {
+  try {
+    return await answer(asked);
+  } catch (error) {
+    console.error(error);
+    const fault = { code: -32603, message: "the agent failed" };
+    return { jsonrpc: "2.0", id: asked?.id ?? null, error: fault };
+  }
+}
+
+async function ends(asked) {
+  return asked?.method === "notify_league_completed" && isOver(asked.params?.league_id);
+}
+
+function close() {
+  console.error("The league is over.");
+  server.close();
+  server.closeAllConnections();
+}
+
+/** Fetch calls from a seat at the manager and bring the answers along, until the league is over. */
+async function sit() {
+  const unreceived = new Map(); // answers, until the manager has them
+  const client = randomUUID();
+  let [epoch, ack, isOverNow, awayFrom] = [0, 0, false, 0];
+  let poll = new AbortController(); // to bring an answer while a poll waits
+  const post = async (what, said) => {
+    poll = new AbortController();
+    const late = setTimeout(() => poll.abort(), 30_000);
+    try {
+      const response = await fetch(new URL(`${registered.seat}/${what}`, options.manager), {
+        method: "POST",
+        headers: {
+          "Content-Type": "application/json",
+          Authorization: `Bearer ${registered.auth_token}`,
+        },
+        body: JSON.stringify(said),
+        signal: poll.signal,
+      });
+      if (response.ok) return await response.json();
+      const why = await response.text();
+      if (/"E01[12]"/.test(why)) stop("The manager does not know this player any more.");
+      throw new Error(`HTTP ${response.status}`);
+    } finally {
+      clearTimeout(late);
+    }
+  };
+  const take = async ({ id, body: text }) => {
+    const asked = JSON.parse(text);
+    unreceived.set(id, { id, status: 200, body: JSON.stringify(await reply(asked)) });
+    isOverNow ||= await ends(asked);
+    poll.abort(); // What was on its way comes again.
+  };
+  for (;;) {
+    try {
+      if (!epoch) [epoch, ack] = [(await post("open", { client })).epoch, 0];
+      const answers = [...unreceived.values()].slice(0, 8);
+      const wait = isOverNow || answers.length < unreceived.size ? 0 : 25;
+      const said = await post("poll", { epoch, ack, wait, answers });
+      if (awayFrom) console.error("The manager is back.");
+      awayFrom = 0;
+      if (said.state === "taken") stop("Another program has taken this seat; this one ends.");
+      if (said.state === "reopen") epoch = 0;
+      for (const { id } of said.receipts) unreceived.delete(id);
+      const calls = said.calls.filter(({ seq }) => seq > ack);
+      ack = Math.max(ack, ...calls.map(({ seq }) => seq));
+      await Promise.race([Promise.all(calls.map(take)), sleep(20)]); // Most answer at once.
+      if (isOverNow && !unreceived.size) return console.error("The league is over.");
+    } catch (error) {
+      if (error.name === "AbortError") continue;
+      if (!awayFrom) console.error(`The manager does not answer (${error.cause?.code ?? error}).`);
+      awayFrom = 1;
+      await sleep(1000);
+    }
+  }
+}
 
 let registered; // what the manager answered
 
@@ -227,23 +302,44 @@ async function ask(method, body) {
 }
 
 /** Register; ask again until the manager is there. */
-async function register(endpoint) {
+async function register(endpoint, seat) {
   const player_meta = {
     display_name: options.name,
     version: "0.1.0",
     protocol_version: "2.1.0",
     game_types: GAMES,
     contact_endpoint: endpoint,
+    seat, // False: it could use one.
     ...(options.joinCode ? { join_code: options.joinCode } : {}),
   };
   for (;;) {
     try {
-      return await ask("register_player", { message_type: "LEAGUE_REGISTER_REQUEST", player_meta });
+      const { auth_token } = registered ?? {};
+      const request = { message_type: "LEAGUE_REGISTER_REQUEST", player_meta, auth_token };
+      const { result, error } = await ask("register_player", request);
+      if (result?.status === "ACCEPTED" && (result.seat || endpoint)) {
+        registered = result;
+        console.error(`Registered as ${result.player_id}.`);
+        return;
+      }
+      const code = result?.error_code ?? error?.data?.error_code;
+      if (code !== "E043" || player_meta.seat !== false) {
+        stop(`The manager refused: ${result?.reason ?? error?.message ?? "it gives no seats"}`);
+      }
+      console.error(CANNOT_CALL);
+      player_meta.seat = true;
     } catch (error) {
       console.error(`No manager at ${options.manager} yet (${error.cause?.code ?? error}).`);
       await sleep(1000);
     }
   }
+}
+
+/** Whether the manager can call it, as it says itself; undefined while it does not know. */
+async function isReachable() {
+  const query = { query_type: "GET_AGENT", query_params: { agent_id: registered.player_id } };
+  const { result } = await ask("league_query", { message_type: "LEAGUE_QUERY", ...query });
+  return result?.data?.agent?.reachable;
 }
 
 /** The address of this machine from which it reaches its manager; nothing is sent there. */
@@ -281,6 +377,12 @@ function stop(sentence) {
   process.exit(1);
 }
 
+if (options.outbound) {
+  await register("", true);
+  await sit();
+  process.exit(0);
+}
+
 const own = await ownAddress().catch((error) => {
   if (options.bind && (options.endpoint || !(options.bind in EVERYWHERE))) return options.bind;
   return stop(
@@ -303,10 +405,18 @@ if (!/^(127\.|::1$|localhost$)/.test(bind)) {
   }
 }
 if (options.manager) {
-  const { result, error } = await register(endpoint);
-  if (result?.status !== "ACCEPTED") {
-    stop(`The manager refused: ${result?.reason ?? error?.message}`);
+  await register(endpoint, options.outbound === false ? undefined : false);
+  const isFar = options.endpoint || !/^(127\.|::1$)/.test(bind);
+  for (let tries = 0; tries < 5 && isFar && registered.seats && !registered.seat; tries += 1) {
+    await sleep(2000);
+    const reachable = await isReachable().catch(() => undefined);
+    if (reachable) break;
+    if (reachable === undefined) continue;
+    console.error(CANNOT_CALL);
+    await register(endpoint, true);
   }
-  registered = result;
-  console.error(`Registered as ${result.player_id}.`);
+  if (registered.seat) {
+    server.close();
+    await sit();
+  }
 }
