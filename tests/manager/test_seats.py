@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from agentleague.errors import NoConnection
 from agentleague.games import even_odd
@@ -413,3 +414,15 @@ def test_an_agent_that_is_refused_for_its_end_point_hears_of_seats():
 
     assert "player_meta.seat true" in refused.hint
     assert refused.status == "REJECTED"
+
+
+@rule("R-SEAT-14")
+def test_a_referee_may_say_how_a_match_ended_when_the_next_one_is_given_out():
+    league = playing()
+    first = of_match("P01")
+    matches = league.manager.league.matches
+    matches.of_player["P01"].append(replace(matches["R1M1"], match_id="R2M1", epoch=3))
+
+    assert league.may_call("P01", first)
+    matches.of_player["P01"].append(replace(matches["R1M1"], match_id="R3M1", epoch=3))
+    assert not league.may_call("P01", first)

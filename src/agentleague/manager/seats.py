@@ -6,6 +6,7 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from agentleague.errors import EndpointNotAllowed
+from agentleague.league.match_records import MatchRecord
 from agentleague.league.roster import Member
 from agentleague.manager.step import Step
 from agentleague.manager.tokens import Credentials, Reporters, TokenMisuse
@@ -63,14 +64,16 @@ class SeatRights:
         return is_allowed
 
     def _is_referee(self, player_id: str, caller: Caller) -> bool:
+        # Many report before they say how it ended: that may come when the next match is given out.
+        recent = self._league.matches.of_player.get(player_id, ())[-2:]
+        return any(self._is_referee_of(record, player_id, caller) for record in recent)
+
+    def _is_referee_of(self, record: MatchRecord, player_id: str, caller: Caller) -> bool:
         league, token = self._league, caller.token or ""
-        # Many report before they say how it ended: one may call until the next match has another.
-        for record in league.matches.of_player.get(player_id, ())[-1:]:
-            names = (league.rules.league_id, record.match_id, player_id, record.epoch)
-            own = match_token(self._channel(player_id), "ref>player", *names)
-            return (
-                hmac.compare_digest(token.encode(errors="replace"), own.encode())
-                or league.roster.owner(token) == record.referee_id
-                or self._reporters.may_be_without(league.roster.referees[record.referee_id], caller)
-            )
-        return False
+        names = (league.rules.league_id, record.match_id, player_id, record.epoch)
+        own = match_token(self._channel(player_id), "ref>player", *names)
+        return (
+            hmac.compare_digest(token.encode(errors="replace"), own.encode())
+            or league.roster.owner(token) == record.referee_id
+            or self._reporters.may_be_without(league.roster.referees[record.referee_id], caller)
+        )
