@@ -26,6 +26,7 @@ from agentleague.manager.outbox import Outbox
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.step import Step
 from agentleague.manager.tokens import TokenMisuse
+from agentleague.match import answer_checks
 from agentleague.match.machine import GameOverCall, Match, Phase
 from agentleague.match.question import Failure, Question, Terms
 from agentleague.player.memory import Memory
@@ -35,6 +36,7 @@ from agentleague.protocol.messages import GameResult, LockedResult, LockResponse
 from agentleague.records import match_check
 from agentleague.runtime.host import Host
 from agentleague.storage.sqlite import SqliteJournal
+from agentleague.transport.seats import Seats
 
 
 def release_before_commit(monkeypatch):
@@ -93,7 +95,8 @@ def game_over_before_the_lock(monkeypatch):
         match._result = LockResponse(match.match_id, 0, result=guess)
         match._tell(now)
         match.phase, match._result = Phase.PLAYING, None
-        match._open = {key: None for key in match._open if type(key) is not GameOverCall}
+        kept = {key: call for key, call in match._open.items() if type(key) is not GameOverCall}
+        match._open = kept
         moved(match, made, now)
 
     monkeypatch.setattr(Match, "_moved", hasty)
@@ -485,6 +488,40 @@ def referees_report_what_they_told_nobody(monkeypatch):
 SEEDS = 30  # to try of a mode; a bug that they do not find is not found
 
 
+def calls_are_taken_when_they_are_written(monkeypatch):
+    """What a seated agent was sent once is not sent again, whether it came or not."""
+    due = Seats._due
+
+    def marked(seats, place):
+        calls = due(seats, place)
+        place.acked = place.offered
+        return calls
+
+    monkeypatch.setattr(Seats, "_due", marked)
+
+
+def old_agents_keep_their_seat(monkeypatch):
+    """Who opened a seat before another did is believed there as ever."""
+    state = Seats._state
+
+    def open_to_all(seats, place, epoch):
+        found = state(seats, place, epoch)
+        return "open" if found == "taken" else found
+
+    monkeypatch.setattr(Seats, "_state", open_to_all)
+
+
+def a_manager_that_is_away_costs_an_attempt(monkeypatch):
+    """A referee takes a manager that is away for a player that does not answer."""
+    monkeypatch.setattr(answer_checks, "is_manager_away", lambda error: False)
+
+
+def seats_are_mixed_up(monkeypatch):
+    """All calls wait in one queue."""
+    place = Seats._place
+    monkeypatch.setattr(Seats, "_place", lambda seats, seat: place(seats, "P01"))
+
+
 class Hunt(NamedTuple):
     """Where to look for a bug, and what shows it."""
 
@@ -537,4 +574,8 @@ HUNTS = {
     results_are_noted_as_often_as_they_are_told: Hunt("chaos", "was noted"),
     more_technical_losses_are_better: Hunt("hostile", "I3", 20),
     referees_report_what_they_told_nobody: Hunt("calm", "I11"),
+    calls_are_taken_when_they_are_written: Hunt("seats", "I8"),
+    old_agents_keep_their_seat: Hunt("seats", "has lost the seat"),
+    a_manager_that_is_away_costs_an_attempt: Hunt("seats", "I8"),
+    seats_are_mixed_up: Hunt("seats", "is handed out"),
 }

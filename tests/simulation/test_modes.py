@@ -40,6 +40,11 @@ def test_nobody_gains_by_an_attack(part):
     assert broken("hostile", range(part * 8, part * 8 + 8)[: examples(8)]) == {}
 
 
+@pytest.mark.parametrize("part", range(3))
+def test_seated_players_lose_nothing_by_lost_polls_and_a_manager_that_is_away(part):
+    assert broken("seats", range(part * 20, part * 20 + 20)[: examples(20)]) == {}
+
+
 def test_a_league_survives_a_crash_after_some_events():
     assert broken("exhaustive", some(examples(150), of=scenarios.crashes_total())) == {}
 

@@ -5,7 +5,7 @@ passes between the agent and the network. The labels of random numbers must not 
 stands for the same league for ever.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from random import Random
 from typing import Any, ClassVar, NamedTuple
@@ -47,6 +47,7 @@ class Agents(NamedTuple):
     think_seconds: tuple[float, float] = (0.0, 0.0)  # for a move, at least and at most
     traits: Mapping[str, str] = {}  # by name, of agents that misbehave
     capacity: int = 64  # matches that a referee takes at once
+    seated: Collection[str] = ()  # players that fetch their calls from the manager
     thief: bool = False  # whether somebody tries to be others
 
 

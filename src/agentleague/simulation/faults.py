@@ -71,7 +71,7 @@ class Faults:
         league.observer.note("from now on nothing goes wrong any more")
         sleepers = [process.lifetime.awake_at for process in league.processes.values()]
         league.healed_at = max(league.clock.now(), *sleepers)
-        league.links.heal()
+        league.network.heal()
         league.disk.mend()
         league.disk.sync_seconds = SYNC_SECONDS
         for name, process in league.processes.items():
@@ -133,6 +133,11 @@ class Faults:
     def _sleep(self, fault: Fault) -> None:
         for name in fault.who:
             self._league.processes[name].stall(fault.seconds or 0.0)
+
+    def _double(self, fault: Fault) -> None:
+        """Its owner starts it once more, and the older one goes on."""
+        for name in fault.who:
+            self._league.processes[name].double()
 
     def _between_two(self, fault: Fault) -> None:
         """From the first to the second nothing passes; nor the other way, unless it is one-way."""
@@ -223,6 +228,7 @@ class Faults:
         "amnesia": _amnesia,
         "flapping": _flapping,
         "sleep": _sleep,
+        "double": _double,
         "one-way cut": _between_two,
         "cut": _between_two,
         "partition": _partition,

@@ -209,7 +209,7 @@ def _round_end_is_told(simulated: SimulatedLeague, name: str, round_id: int) -> 
 
 def _ended(simulated: SimulatedLeague) -> Iterator[str]:
     for name, process in simulated.processes.items():
-        is_holding = simulated.agents.traits.get(name) == HOLDING
+        is_holding = simulated.agents.traits.get(name) == HOLDING or process.is_doubled
         if name != MANAGER and process.is_alive and not is_holding:
             yield f"I7: {name} goes on after the end of the league"
 

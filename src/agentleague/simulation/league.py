@@ -4,6 +4,7 @@ The same seed gives the same league, message by message. An event is a step of t
 message that is sent; processes may crash after any event.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import sha256
@@ -188,7 +189,7 @@ class SimulatedLeague:
         """The ids of a player: a further one if it forgot who it is, before it proved it."""
         roster, url = self.observer.league.roster, url_of(name)
         here = [each for each in roster.players.values() if each.agent_id not in roster.displaced]
-        return [each.agent_id for each in here if each.endpoint == url]
+        return [each.agent_id for each in here if self.observer.place(each.endpoint) == url]
 
     def _event(self) -> None:
         """Count it, and do what was planned for it."""
@@ -225,6 +226,7 @@ class SimulatedLeague:
         self.disk.claim(LEAGUE_ID)
         self.observer.capacity.restart()
         ledger = Ledger(self.disk, LEAGUE_ID, receipt=manager.receipt)
+        ports.transport.seat_of, ports.transport.may_call = manager.seat_of, manager.may_call
         host = Host(role, ports.clock, ports.transport, ledger=ledger)
         host.replay(self.disk.read(LEAGUE_ID), read_event)
         return host
@@ -247,12 +249,17 @@ class SimulatedLeague:
 
     def _player(self, number: int, ports: Ports) -> Host:
         name, seed = f"player{number}", f"{self.seed}|{number}"
-        role = Player(PlayerSettings(**self._agent_settings(name, ports), seed=seed))
+        settings = PlayerSettings(**self._agent_settings(name, ports), seed=seed)
+        if name in self.agents.seated:
+            settings = dataclasses.replace(settings, endpoint="", outbound=True)
+        role = Player(settings)
         role.remember(self._claiming(name, ports))
         trait = self.agents.traits.get(name, "")
         runner = runner_of(trait, ports.clock, self.agents.think_seconds, seed)
         watched = Watched(role, self.bugs, ports.news)
-        return Host(watched, ports.clock, ports.transport, runner=runner)
+        host = Host(watched, ports.clock, ports.transport, runner=runner)
+        host.sit = ports.transport.sit
+        return host
 
     def _agent_settings(self, name: str, ports: Ports) -> dict[str, Any]:
         kind = name.rstrip(digits)
@@ -271,7 +278,9 @@ class SimulatedLeague:
             self.network.deafen(ports.transport, UNREADY_SECONDS)
         if ports.state.claim or trait in (FOREIGN, UNREADY):
             return ports.state
-        return replace(ports.state, claim=f"{name}|{self.seed}|{ports.clock.now()}")
+        # One that asks for a seat writes its claim down first: nothing else brings it back there.
+        when = "" if name in self.agents.seated else ports.clock.now()
+        return replace(ports.state, claim=f"{name}|{self.seed}|{when}")
 
     def load_game(self, name: str) -> Game:
         """The one that is played."""

@@ -35,6 +35,7 @@ MODES: dict[str, Callable[[int], Scenario]] = {
     "calm": scenarios.calm,
     "liveness": scenarios.liveness,
     "hostile": scenarios.hostile,
+    "seats": scenarios.seats,
 }
 DRAWN = range(1, 11)  # the numbers of even/odd, R-GAME-02
 UNLIKELY = 1e9

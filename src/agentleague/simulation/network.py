@@ -8,23 +8,31 @@ told that the connection is gone.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from agentleague.dialects import answers
+from agentleague.dialects import answers, lenient
 from agentleague.errors import CLOSED, UNREACHABLE, LeagueError, NoAnswer, NoConnection
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
-from agentleague.protocol.tokens import proof_line
+from agentleague.protocol.seats import PREFIX, Opening, Poll, Polled, is_seat, split, url_at
+from agentleague.protocol.tokens import PROOF_HEADER, proof_line
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, OnAnswer
+from agentleague.roles.stimuli import Caller, write_headers
 from agentleague.simulation.clock import Lifetime, VirtualClock
+from agentleague.transport.http_connection import HttpAnswer
 from agentleague.transport.memory import MemoryTransport
+from agentleague.transport.seat_client import SeatClient
+from agentleague.transport.seats import LATE, Seats
 
 if TYPE_CHECKING:
     from agentleague.simulation.observer import Observer
 
+SEAT = "seat"  # from where a seated agent has its calls
+BREAKS_MAX = 2  # in a row, of connections to a seat: nobody waits long for what was said there
 DELAY_SECONDS = (0.0005, 0.01)  # of one message, at least and at most
 
 
@@ -35,6 +43,7 @@ class Conditions(NamedTuple):
     loss: float = 0.0  # the part of messages that never arrive
     resets: float = 0.0  # the part of those whose sender is told that the connection is gone
     repeats: float = 0.0  # the part of requests that arrive twice
+    polls: float = 0.0  # the part of requests and answers at seats whose connection breaks
 
 
 RELIABLE = Conditions()
@@ -81,6 +90,11 @@ class Links:
         repeats = self._conditions.repeats
         return repeats > 0 and self._random() < repeats
 
+    def breaks_poll(self) -> bool:
+        """Whether the connection of the next request or answer at a seat breaks."""
+        polls = self._conditions.polls
+        return polls > 0 and self._random() < polls
+
     def cut(self, ways: Sequence[tuple[str, str]]) -> list[Callable[[], None]]:
         """Cut these ways; returns a function for each that mends it."""
         self._cut.update(ways)
@@ -116,6 +130,9 @@ class SimulatedNetwork:
         self.on_sent: Callable[[], None] = lambda: None  # somebody has sent a request or an answer
         self.alive: dict[str, SimulatedTransport] = {}
         self.exchanges: dict[_Exchange, None] = {}  # in order
+        self.clients = count(1)  # names of programs at seats
+        self.repeated: set[bytes] = set()  # requests that arrive twice
+        self.polls: dict[_SeatRequest, None] = {}  # of seated agents, in order
         self.answer_filters: dict[str, AnswerFilter] = {}  # by address, change answers
 
     def add(self, url: str, receiver: str, lifetime: Lifetime) -> "SimulatedTransport":
@@ -131,14 +148,48 @@ class SimulatedNetwork:
 
     def remove(self, transport: "SimulatedTransport") -> None:
         """Its agent is dead: its address and its connections are gone."""
-        self.alive.pop(transport.url, None)
+        if self.alive.get(transport.url) is transport:
+            del self.alive[transport.url]
         for exchange in list(self.exchanges):
             exchange.left(transport)
+
+    def heal(self) -> None:
+        """Mend all ways; agents that wait at their seats for what was lost notice it."""
+        self.links.heal()
+        for poll in list(self.polls):
+            poll.cut_off()
 
     def later(self, what: Callable[[], None]) -> None:
         """When the next message would have arrived."""
         clock = self.clock
         clock.call_at(clock.time + self.delay(), what)
+
+
+class _WatchedSeats(Seats):
+    """Looks whether only the agent that opened a seat last is believed there."""
+
+    wrong: Callable[[str], None]
+
+    def __init__(self, clock: Lifetime, first_epoch: int) -> None:
+        super().__init__(clock, first_epoch)
+        self._newest: dict[str, int] = {}  # by player
+
+    def open(self, seat: str, client: str = "") -> int:
+        """As the seats do."""
+        epoch = super().open(seat, client)
+        self._newest[seat] = max(epoch, self._newest.get(seat, 0))
+        return epoch
+
+    def poll(self, seat: str, poll: Poll, respond: Callable[[Polled], None]) -> Cancel:
+        """As the seats do."""
+        is_old = poll.epoch < self._newest.get(seat, 0)
+
+        def polled(said: Polled) -> None:
+            if is_old and any(receipt.state == "taken" for receipt in said.receipts):
+                self.wrong(f"an answer counts of an agent that has lost the seat of {seat}")
+            respond(said)
+
+        return super().poll(seat, poll, polled)
 
 
 class SimulatedTransport(MemoryTransport):
@@ -147,17 +198,49 @@ class SimulatedTransport(MemoryTransport):
     def __init__(
         self, network: SimulatedNetwork, url: str, receiver: str, lifetime: Lifetime
     ) -> None:
-        super().__init__(network.clock, receiver)
+        super().__init__(lifetime, receiver)
         self.url, self.lifetime = url, lifetime
         self.source = host_of(url)
         self._simulated = network
+        self.seats = _WatchedSeats(lifetime, int(network.clock.time * 1e6))
+        self.seats.wrong = lambda said: network.watcher.violations.append(said)
+        self._seat: SeatClient | None = None
+        self.breaks = 0  # of its connections to its seat, in a row
 
     def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Ask another agent; the answer comes later. A dead agent sends nothing."""
         if self.lifetime.is_over:
             return lambda: None
         exchange = _Exchange(self._simulated, self, message, done)
+        if is_seat(to.url):
+            return exchange.begin_at_seat(to, until)
         return exchange.begin(to, until - self.lifetime.ahead)
+
+    def sit(self, manager_url: str, seat: str, token: Callable[[], str]) -> SeatClient:
+        """Take calls from a seat at the manager, once the client is started."""
+        network, url = self._simulated, url_at(manager_url, seat)
+        handed: set[bytes] = set()
+
+        def post(
+            what: str, body: bytes, until: float, done: Callable[[HttpAnswer], None]
+        ) -> Cancel:
+            request = _SeatRequest(network, self, Opening(), done)
+            return request.send(f"{url}/{what}", body, token(), until - self.lifetime.ahead)
+
+        def deliver(body: bytes, proof: str, answer: Callable[[int, bytes], None]) -> None:
+            message = lenient.read_request(body, self._taken, thorough=False)[1]
+            assert message
+            is_again = body in handed and body not in network.repeated
+            handed.add(body)
+            network.watcher.handed_out(url, message, is_again=is_again)
+            network.watcher.asked(SEAT, self.url, message, body)
+            head = write_headers([(PROOF_HEADER, proof)] if proof else ())
+            self.receive(body, "", partial(answer, 200), head)
+
+        if self._seat:
+            self._seat.stop()
+        self._seat = SeatClient(self.lifetime, post, deliver, str(next(network.clients)))
+        return self._seat
 
 
 class _Exchange:
@@ -169,16 +252,36 @@ class _Exchange:
         self._network, self._asker, self._message, self._done = network, asker, message, done
         self._began = network.clock.time
         self._is_open = True
-        self.head = b""
+        self.head, self.url, self.token = b"", "", ""
+        self._leaves: list[Cancel] = []  # the seats where it waits
         self._asked: list[SimulatedTransport] = []  # who is to answer
 
     def begin(self, to: Address, until: float) -> Cancel:
-        network, url = self._network, to.url
+        return self._send(to.url, self._written(to), until)
+
+    def begin_at_seat(self, to: Address, until: float) -> Cancel:
+        """What a manager says to a seated player goes straight to its queue."""
+        body, seats = self._written(to), self._asker.seats
+        proof = Caller("", head=self.head).proof
+        player_id, _ = split(to.url)
+        self._stop_deadline = seats.call(player_id, body, proof, until, self._answered_at_seat)
+        self._network.on_sent()
+        return self._close
+
+    def _answered_at_seat(self, status: int, body: bytes) -> None:
+        self._answered(SEAT, body, status)
+
+    def _written(self, to: Address) -> bytes:
+        network = self._network
         network.calls += 1
-        network.watcher.called(url, self._message)
+        network.watcher.called(to.url, self._message)
         body = codec.write_request(self._message, network.calls)
         if to.proof_keys:
             self.head = proof_line(to.proof_keys, body)
+        return body
+
+    def _send(self, url: str, body: bytes, until: float) -> Cancel:
+        network, self.url = self._network, url
         self._stop_deadline = network.clock.call_at(until, self._late)
         if network.links.is_reliable:
             network.later(partial(self._arrive, url, body))
@@ -189,7 +292,10 @@ class _Exchange:
 
     def _send_unreliably(self, url: str, body: bytes) -> None:
         network, target = self._network, host_of(url)
-        for _ in range(2 if network.links.repeats() else 1):
+        times = 2 if network.links.repeats() else 1
+        if times > 1:
+            network.repeated.add(body)
+        for _ in range(times):
             if not network.links.loses(self._asker.source, target):
                 network.later(partial(self._arrive, url, body))
                 continue
@@ -206,7 +312,7 @@ class _Exchange:
             self._break(f"the agent at {transport.url} is gone", transport.source)
 
     def _arrive(self, url: str, body: bytes) -> None:
-        agent = self._network.alive.get(url)
+        agent = self._network.alive.get(url_of(host_of(url)) if PREFIX in url else url)
         if agent is None:
             self._break(f"nobody listens at {url}", host_of(url), UNREACHABLE)
             return
@@ -216,10 +322,18 @@ class _Exchange:
         agent.lifetime.when_awake(self._deliver, agent, body)
 
     def _deliver(self, agent: SimulatedTransport, body: bytes) -> None:
-        self._network.watcher.asked(self._asker.source, agent.url, self._message, body)
-        agent.receive(body, self._asker.source, partial(self._respond, agent), self.head)
+        source = self._asker.source
+        if PREFIX in self.url:
+            path, respond = urlsplit(self.url).path, partial(self._respond_at_seat, agent)
+            self._leaves.append(agent.receive_at_seat(path, body, source, self.token, respond))
+            return
+        self._network.watcher.asked(source, agent.url, self._message, body)
+        agent.receive(body, source, partial(self._respond, agent), self.head)
 
-    def _respond(self, agent: SimulatedTransport, body: bytes) -> None:
+    def _respond_at_seat(self, agent: SimulatedTransport, status: int, body: bytes) -> None:
+        self._respond(agent, body, status)
+
+    def _respond(self, agent: SimulatedTransport, body: bytes, status: int = 200) -> None:
         if agent not in self._asked or agent.lifetime.is_over:
             return
         network, source = self._network, agent.source
@@ -229,7 +343,7 @@ class _Exchange:
             return
         self._asked.remove(agent)
         if network.links.is_reliable or not network.links.loses(source, self._asker.source):
-            network.later(partial(self._answered, source, answer))
+            network.later(partial(self._answered, source, answer, status))
         else:
             network.watcher.lost(source, self._asker.source, self._message)
         network.on_sent()
@@ -240,12 +354,15 @@ class _Exchange:
         if links.is_reliable or not links.loses(source, self._asker.source):
             self._network.later(partial(self._failed, NoConnection(why, kind=kind)))
 
-    def _answered(self, source: str, body: bytes) -> None:
-        if not self._can_notice(self._answered, source, body):
+    def _answered(self, source: str, body: bytes, status: int = 200) -> None:
+        if not self._can_notice(self._answered, source, body, status):
+            return
+        if status == LATE:
+            self._finish(None, NoAnswer("no answer in time"))
             return
         self._network.watcher.answered(source, self._asker.url, self._message, body)
         try:
-            answer = answers.read_answer(self._message, 200, body)
+            answer = answers.read_answer(self._message, status, body)
         except LeagueError as error:
             self._finish(None, error)
         else:
@@ -276,6 +393,60 @@ class _Exchange:
         self._is_open = False
         self._network.exchanges.pop(self, None)
         self._stop_deadline()
+        for leave in self._leaves:
+            if not self._network.links.loses(self._asker.source, host_of(self.url)):
+                self._network.later(leave)
+
+
+class _SeatRequest(_Exchange):
+    """What a seated agent asks at its seat."""
+
+    def __init__(
+        self,
+        network: SimulatedNetwork,
+        asker: SimulatedTransport,
+        kind: Any,
+        done: Callable[[HttpAnswer], None],
+    ) -> None:
+        super().__init__(network, asker, kind, lambda answer: None)
+        self._tell = done
+        network.polls[self] = None
+
+    def _breaks(self) -> bool:
+        is_next = self._asker.breaks < BREAKS_MAX and self._network.links.breaks_poll()
+        self._asker.breaks += is_next
+        return is_next
+
+    def cut_off(self) -> None:
+        self._break("the connection is gone", "")
+
+    def send(self, url: str, body: bytes, token: str, until: float) -> Cancel:
+        self.token = token
+        if self._breaks():
+            self._stop_deadline = self._network.clock.call_at(until, self._late)
+            self.cut_off()
+            return self._close
+        return self._send(url, body, until)
+
+    def _respond_at_seat(self, agent: SimulatedTransport, status: int, body: bytes) -> None:
+        if agent.lifetime.is_over or not self._breaks():
+            self._respond(agent, body, status)
+        else:
+            self.cut_off()
+
+    def _answered(self, source: str, body: bytes, status: int = 200) -> None:
+        if self._can_notice(self._answered, source, body, status):
+            self._close()
+            self._asker.breaks = 0
+            self._tell(HttpAnswer(status, body, None, None, 0.0))
+
+    def _finish(self, message: Message | None, error: LeagueError | None) -> None:
+        self._close()
+        self._tell(HttpAnswer(0, b"", None, error, 0.0))
+
+    def _close(self) -> None:
+        self._network.polls.pop(self, None)
+        super()._close()
 
 
 def url_of(name: str) -> str:

@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -33,6 +34,7 @@ from agentleague.league.events import (
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.recount import Recount
+from agentleague.protocol import seats
 from agentleague.protocol.messages import (
     ChooseParityCall,
     GameInvitation,
@@ -55,7 +57,7 @@ from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
 from agentleague.simulation.clock import VirtualClock
 from agentleague.simulation.disk import Disk
-from agentleague.simulation.network import host_of
+from agentleague.simulation.network import host_of, url_of
 from agentleague.simulation.rules import CapacityChecks, TokenChecks
 
 Counts = tuple[tuple[str, tuple[int, ...]], ...]  # player -> played, wins, draws, losses, points
@@ -117,7 +119,22 @@ class Observer:
         check = self._SENT.get(type(message))
         if check:
             self.catch_up()
-            check(self, url, message)
+            check(self, self.place(url), message)
+
+    def place(self, endpoint: str) -> str:
+        """Where a process is called, also if it is seated."""
+        if seats.PREFIX not in endpoint:
+            return endpoint
+        member = self.league.roster.players[seats.split(urlsplit(endpoint).path)[0]]
+        return url_of("".join(member.display_name.lower().split()[:2]))
+
+    def handed_out(self, seat_url: str, message: Message, *, is_again: bool) -> None:
+        """A seated agent has a call; each comes once, and to its own seat."""
+        whose = getattr(message, "player_id", "")
+        if whose and not seat_url.endswith(f"/{whose}"):
+            self._wrong(f"at {seat_url} a call to {whose} is handed out")
+        if is_again:
+            self._wrong(f"at {seat_url} a {type(message).__name__} is handed out twice")
 
     def lost(self, source: str, target: str, what: Message) -> None:
         """A message is lost."""
@@ -210,7 +227,7 @@ class Observer:
         """What a table counts of its receiver's own matches, the receiver was told before."""
         roster, matches = self.league.roster, self.league.matches.of_player
         for player_id, (played, *_) in table:
-            if roster.players[player_id].endpoint != url or player_id in roster.removed:
+            if self.place(roster.players[player_id].endpoint) != url or player_id in roster.removed:
                 continue
             told = [
                 m for m in matches.get(player_id, ()) if (url, m.match_id) in self._results_sent

@@ -47,6 +47,7 @@ class Process:
         self.crashes = self.failures = 0
         self.born_at = 0.0  # when its present life began
         self.is_done = False  # its role said so
+        self.is_doubled = False  # it was once started while it ran: either may hear of the end
         self.host: Host | None = None  # while it lives
         self.news: list[str] = []  # of its role, from all its lives
         self._network, self._name, self._build = network, name, build
@@ -93,6 +94,23 @@ class Process:
         """Do nothing for a while; messages wait meanwhile."""
         if self.host:
             self.lifetime.stall(seconds)
+
+    def double(self) -> None:
+        """Start it once more while it runs; the older one goes on until it loses its seat."""
+        if self.host:
+            self.is_doubled = True
+            self.crashes += 1
+            self._state = self.role.state
+            lifetime, transport = self.lifetime, self._transport
+            assert transport
+
+            def end(summary: Any) -> None:
+                lifetime.end()
+                self._network.remove(transport)
+
+            self.host.on_end = end
+            self.host = None
+            self.start()
 
     def forget(self) -> None:
         """Lose what it kept for its next life."""

@@ -3,6 +3,7 @@
 calm        nothing goes wrong, but one player may be dead, silent, slow or rude
 chaos       a few of all the things that can go wrong, another few with each seed
 liveness    nearly everything goes wrong for a while, then nothing any more
+seats       the same as chaos, with players that fetch their calls from the manager
 hostile     a thief, referees that do not let go, agents that start again and again
 exhaustive  one league again and again; each time a crash after another event
 
@@ -108,6 +109,31 @@ def chaos(seed: int) -> Scenario:
     for add in chance.sample(TROUBLES, chance.randint(1, 3)):
         scenario = add(scenario, chance)
     return scenario._replace(history=expected(scenario), sqlite=seed % FILES_EVERY == 0)
+
+
+def seats(seed: int) -> Scenario:
+    """The league that chaos draws, with seated players and what is hard for those."""
+    chance, scenario = Random(f"seats|{seed}"), chaos(seed)
+    forgetful = {name for fault in scenario.faults if fault.kind == "amnesia" for name in fault.who}
+    unfit = {*scenario.agents.traits, *forgetful}  # Who forgot its token has lost its seat.
+    fit = [name for name in scenario.names("player") if name not in unfit]
+    if not fit:
+        return scenario
+    seated, polls = chance.sample(fit, chance.randint(1, len(fit))), chance.choice((0.0, 0.1, 0.3))
+    if scenario.conditions.delay_seconds[1] > 0.1:
+        polls = 0.0  # Before they are made again, who asks has no time left.
+    scenario = scenario._replace(
+        agents=scenario.agents._replace(seated=seated),
+        conditions=scenario.conditions._replace(polls=polls),
+    )
+    for kind, who, seconds in (
+        ("crash", [MANAGER], (0.01, 0.5, 20.0)),
+        ("crash", seated, (0.01, 0.5)),
+        ("double", seated, (0.0,)),
+    ):
+        if chance.random() < 0.5:
+            scenario = _more(scenario, chance, kind, who, seconds)
+    return scenario._replace(history=expected(scenario))
 
 
 def liveness(seed: int) -> Scenario:
@@ -300,14 +326,19 @@ def expected(scenario: Scenario) -> LeagueHistory:
     touched = {name for fault in scenario.faults for name in fault.who}
     trait_of = scenario.agents.traits
     referees = [fault for fault in scenario.faults if _concerns_referees(fault)]
+    doubled = {name for fault in scenario.faults if fault.kind == "double" for name in fault.who}
+    is_deaf = any(fault.kind == "sleep" and MANAGER in fault.who for fault in scenario.faults)
+    held_up = set(scenario.agents.seated) if is_deaf else set()  # They wait as for a slow player.
     lossy = scenario.conditions.loss > 0 or any(map(_loses_messages, scenario.faults))
     odd = {name for name, trait in trait_of.items() if trait != traits.IMPOSTOR}
     return LeagueHistory(
-        away=sorted(name for name in touched | odd if name.startswith("player")),
+        away=sorted(name for name in touched | odd | held_up if name.startswith("player")),
         referees_away=bool(referees) or bool(odd & set(scenario.names("referee"))),
         no_contests=lossy or scenario.has_holders or len(referees) > 2,
         lossy=lossy,
-        odd=sorted(odd - {name for name, trait in trait_of.items() if trait == traits.SLOW}),
+        odd=sorted(
+            (odd | doubled) - {name for name, trait in trait_of.items() if trait == traits.SLOW}
+        ),
         disputes=not {traits.FALSE, traits.MEDDLING}.isdisjoint(trait_of.values()),
         sound_disk=not any(fault.kind.endswith("disk") for fault in scenario.faults),
         steady=not lossy and not any(MANAGER in fault.who for fault in scenario.faults),

@@ -8,12 +8,18 @@ from agentleague.dialects import lenient, requests
 from agentleague.dialects.requests import RESPELLED
 from agentleague.errors import LeagueError, NoAnswer
 from agentleague.protocol import codec
+from agentleague.protocol import seats as wire
 from agentleague.protocol.fast_path import own_form
 from agentleague.protocol.messages import Message
+from agentleague.protocol.seats import Opened, Opening, Poll
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller
+from agentleague.transport.seats import Done, Seats
+
+SEAT_SECONDS = 3_600.0  # that a referee may wait at a seat; it leaves when its own time is over
+_TO_PLAYERS = codec.taken_by("player")
 
 
 class MemoryTransport:
@@ -25,6 +31,9 @@ class MemoryTransport:
         self._own_form = own_form(self._taken - RESPELLED, thorough=self._decides)
         self._sender = "league_manager" if receiver == "manager" else receiver
         self._on_ask: OnAsk | None = None
+        self.seats = Seats(clock, int(clock.now() * 1e6))  # of a manager; later ones begin higher
+        self.seat_of: Callable[[str | None], str | None] = lambda token: None
+        self.may_call: Callable[..., bool] = lambda player_id, message, caller: False
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""
@@ -66,6 +75,27 @@ class MemoryTransport:
             nested = ((), envelope.nested_in, isinstance(envelope.id, str))
             caller = Caller(source, token, form, missing, method, head, body, *nested)
             self._on_ask(message, caller, reply)
+
+    def receive_at_seat(
+        self, path: str, body: bytes, source: str, token: str, respond: Done
+    ) -> Cancel:
+        """A request to a seat came in: from a referee, or from the agent with its token."""
+        (player_id, action), encode = wire.split(path), codec.encode
+        if action == "mcp":
+            message = requests.read_request(body, _TO_PLAYERS, thorough=True)[1]
+            caller = Caller(source, (message and message.auth_token) or None)
+            if message and self.may_call(player_id, message, caller):
+                until = self._clock.now() + SEAT_SECONDS
+                return self.seats.call(player_id, body, "", until, respond)
+        elif self.seat_of(token) == player_id and action == "open":
+            opened = Opened(self.seats.open(player_id, wire.read(body, Opening).client))
+            respond(200, encode(opened))
+            return lambda: None
+        elif self.seat_of(token) == player_id:
+            said = wire.read(body, Poll)
+            return self.seats.poll(player_id, said, lambda polled: respond(200, encode(polled)))
+        respond(403, b"")
+        return lambda: None
 
 
 class _Telling:

@@ -55,6 +55,7 @@ def command(
       calm        nothing goes wrong but one player, and nobody else may suffer
       liveness    everything goes wrong for a while; then the league has to end
       hostile     somebody steals tokens and seats, and a referee does not let go
+      seats       as chaos, with players that fetch their calls from the manager
 
     league simulate
     league simulate --mode exhaustive --seeds 5000
