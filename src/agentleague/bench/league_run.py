@@ -74,6 +74,7 @@ class Plan:
     watch: Watch | None = None
     directory: Path | None = None  # where its journal lies; among temporary files unless given
     is_profiled: bool = False  # whether manager and referees count which functions run
+    is_seated: bool = False  # whether players fetch their calls from the manager
     has_files: bool = True  # whether the manager keeps the files of document 001 current
 
     @property
@@ -213,7 +214,9 @@ def _workers(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[Re
     groups = min(plan.player_processes, plan.players)
     bounds = [plan.players * number // groups for number in range(groups + 1)]
     players = [
-        RemoteWorkers(make("player", first, end - first, at_once=AT_ONCE), opener)
+        RemoteWorkers(
+            make("player", first, end - first, at_once=AT_ONCE, is_seated=plan.is_seated), opener
+        )
         for first, end in pairwise(bounds)
     ]
     return RemoteWorkers(make("referee", 0, plan.referees), opener), players

@@ -56,6 +56,7 @@ class AgentGroup:
     game: str | Path  # a name, or a file that each process loads for itself
     seed: str | None
     is_private: bool = False  # on any free port: others may use the usual ones
+    is_seated: bool = False  # players only call out, and fetch their calls from the manager
     source: str = ""  # the file, URL or strategy of a player that was named
     name: str = ""  # and its name, if it has none of its own
     at_once: int = 1  # how many register at a time; of several nobody knows who comes first
@@ -376,6 +377,7 @@ async def open_named(
         display_name=name,
         game_types=(find_game(group.game).name,),
         seed=group.seed or "",
+        outbound=group.is_seated or None,
     )
     place = Place(port, hosts=HOSTS)
     return await open_player(
