@@ -144,7 +144,7 @@ class MemoryLeague:
         """What the organiser is answered."""
         answers: list[Any] = []
         caller = Caller("127.0.0.1", SECRETS.admin_token)
-        self.hosts[0]._on_ask(LeagueCommand(name, params), caller, answers.append)
+        self.hosts[0].ask(LeagueCommand(name, params), caller, answers.append)
         return answers[0]
 
     def add_referee(

@@ -90,7 +90,7 @@ def slow(league, host, seconds):
     """The agent answers everything, so much later."""
     clock = league.clock
     host._transport.listen(
-        lambda *asked: clock.call_at(clock.now() + seconds, lambda: host._on_ask(*asked))
+        lambda *asked: clock.call_at(clock.now() + seconds, lambda: host.ask(*asked))
     )
 
 

@@ -65,8 +65,8 @@ class Contest:
         self.tokens = {h.role.agent_id: h.role.state.token for h in hosts[1:]}
         policy = TransportPolicy("manager", Guard(), self.league.clock.now, rate=Rate(1e9, 1e9))
         self.front = HttpTransport(self.league.clock, policy)
-        self.front._ask_where = hosts[0]._on_ask  # type: ignore[method-assign]  # No look-ups.
-        self.front.listen(hosts[0]._on_ask)
+        self.front._ask_where = hosts[0].ask  # type: ignore[method-assign]  # No look-ups.
+        self.front.listen(hosts[0].ask)
         self.sent = self.answers = 0
 
     def receive(self, url: str, path: str, body: bytes) -> None:

@@ -97,7 +97,7 @@ def test_the_referee_of_an_old_epoch_can_neither_lock_nor_report():
     token = next(host.role.state.token for host in league.hosts[1:3] if host.role.agent_id == first)
     answers = []
 
-    league.hosts[0]._on_ask(
+    league.hosts[0].ask(
         LockRequest("R1M1", 1, 0, [(0, "P01", "even"), (0, "P02", "odd")]),
         Caller("127.0.0.1", token),
         answers.append,
@@ -349,7 +349,7 @@ def test_a_registration_that_arrives_late_takes_no_referee_its_session():
     assert isinstance(repeated, RefereeRegisterRequest)
 
     league.wait(2.0)
-    league.hosts[0]._on_ask(repeated, Caller("127.0.0.1", token), lambda answer: None)
+    league.hosts[0].ask(repeated, Caller("127.0.0.1", token), lambda answer: None)
     league.wait(10.0)  # Meanwhile it says that it is there.
     for number in (1, 2):
         league.add_player(name=f"Player {number}")
@@ -390,7 +390,7 @@ def test_a_referee_that_was_only_silent_comes_back_at_no_cost_too():
         league.wait(30.0)
         host.feed, league.network.agents[url] = feed, transport  # and goes on.
         status = RefereeStatus("", sender="referee:REF01", auth_token=host.role.state.token)
-        league.hosts[0]._on_ask(status, Caller("127.0.0.1", status.auth_token), lambda said: None)
+        league.hosts[0].ask(status, Caller("127.0.0.1", status.auth_token), lambda said: None)
     league.dead.remove(host)
 
     league.play()

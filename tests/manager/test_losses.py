@@ -208,7 +208,7 @@ def test_a_referee_whose_assignment_was_lost_disputes_nothing():
         MatchResultReport(match_id="R1M1", epoch=2, result=ReportedResult("P01")),
     ):
         caller = Caller("127.0.0.1", other.state.token)
-        league.hosts[0]._on_ask(message, caller, answers.append)
+        league.hosts[0].ask(message, caller, answers.append)
 
     assert [answer.name for answer in answers] == ["MATCH_ID_MISMATCH"] * 2
     assert not events_of(league, Disputed)
@@ -250,7 +250,7 @@ def shows(league, receipt, token=UNSET):
     meta = PlayerMeta("Returns", "http://returns/mcp", game_types=["even_odd"], receipt=receipt)
     request = LeagueRegisterRequest(meta)
     caller = Caller("127.0.0.1", None if token is UNSET else token)
-    league.hosts[0]._on_ask(request, caller, answers.append)
+    league.hosts[0].ask(request, caller, answers.append)
     return answers[0]
 
 

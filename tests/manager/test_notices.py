@@ -13,7 +13,7 @@ def killed_by_a_result(**settings):
 
     def hear(message, *asked):
         is_result = isinstance(message, GameOver)
-        return league.kill(victim) if is_result else victim._on_ask(message, *asked)
+        return league.kill(victim) if is_result else victim.ask(message, *asked)
 
     victim._transport.listen(hear)
     league.run_until(lambda: victim in league.dead)

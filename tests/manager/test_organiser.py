@@ -176,7 +176,7 @@ def test_a_referee_that_speaks_after_an_abort_gets_no_match_that_waited_for_one(
     league.command("abort")
 
     caller = Caller("127.0.0.1", referee.role.state.token)
-    league.hosts[0]._on_ask(RefereeStatus([]), caller, answers.append)
+    league.hosts[0].ask(RefereeStatus([]), caller, answers.append)
     league.play()
 
     assert isinstance(answers[0], RefereeStatusAck)
@@ -281,7 +281,7 @@ def test_nobody_else_commands(token, error):
     league = MemoryLeague(2, 1).fill()
     answers = []
 
-    league.hosts[0]._on_ask(LeagueCommand("abort"), Caller("127.0.0.1", token), answers.append)
+    league.hosts[0].ask(LeagueCommand("abort"), Caller("127.0.0.1", token), answers.append)
 
     assert type(answers[0]) is error
     assert not league.league.aborted

@@ -108,7 +108,7 @@ def test_everybody_can_ask_who_is_waited_for_and_the_organiser_is_told_once():
     before_half, asked_then = said_about_waiting(league), waits(league)
     answers = []
     query = LeagueQuery("GET_STATUS")
-    league.hosts[0]._on_ask(query, Caller("127.0.0.1"), answers.append)
+    league.hosts[0].ask(query, Caller("127.0.0.1"), answers.append)
     league.wait(24.0)
     again = waits(league)
     league.run_until(lambda: league.league.rounds_ended == 1)

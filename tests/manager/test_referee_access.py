@@ -39,7 +39,7 @@ URL = "http://10.0.0.9:8001/mcp"
 
 def ask(league, message, token=None, source=AWAY):
     answers = []
-    league.hosts[0]._on_ask(message, Caller(source, token), answers.append)
+    league.hosts[0].ask(message, Caller(source, token), answers.append)
     return answers[0]
 
 

@@ -382,7 +382,7 @@ def test_a_lost_answer_to_a_registration_does_not_make_two_players_of_one():
 def test_what_was_played_while_an_acknowledgement_was_lost_is_not_assigned_again():
     league = MemoryLeague(players=2, referees=1)
     host = league.add_referee()
-    on_ask = host._on_ask
+    on_ask = host.ask
 
     def deaf_to_assignments(message, caller, reply):
         lost = isinstance(message, RoundAnnouncement)
@@ -402,7 +402,7 @@ def test_what_was_played_while_an_acknowledgement_was_lost_is_not_assigned_again
 def test_a_next_match_whose_acknowledgement_was_lost_is_handed_out_again():
     league = MemoryLeague(players=6, referees=1)
     league.add_referee(max_concurrent_matches=1)
-    on_ask, lost = league.hosts[0]._on_ask, []
+    on_ask, lost = league.hosts[0].ask, []
 
     def lose_each_first_acknowledgement(message, caller, reply):
         is_first = isinstance(message, MatchResultReport) and message.match_id not in lost
@@ -523,7 +523,7 @@ def test_a_bug_before_any_decision_costs_the_request_alone():
 
     league = MemoryLeague(2, 1, check_endpoint=check_endpoint)
     for _ in range(2):
-        league.hosts[0]._on_ask(player(), Caller("127.0.0.1"), answers.append)
+        league.hosts[0].ask(player(), Caller("127.0.0.1"), answers.append)
 
     assert isinstance(answers[0], InternalError)
     assert answers[1].player_id == "P01"

@@ -28,7 +28,7 @@ from memory_league import MemoryLeague
 
 def ask(league, message, token=None, source="66.6.6.6"):
     answers = []
-    league.hosts[0]._on_ask(message, Caller(source, token), answers.append)
+    league.hosts[0].ask(message, Caller(source, token), answers.append)
     return answers[0]
 
 

@@ -19,7 +19,7 @@ OTHER = [(0, "P01", "odd"), (0, "P02", "even")]
 def lock(league, token, moves, epoch=1, index=0):
     answers = []
     request = LockRequest("R1M1", epoch, index, moves)
-    league.hosts[0]._on_ask(request, Caller("127.0.0.1", token), answers.append)
+    league.hosts[0].ask(request, Caller("127.0.0.1", token), answers.append)
     return answers[0]
 
 

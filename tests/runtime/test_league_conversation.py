@@ -192,6 +192,6 @@ def player_settings(manager, number, url):
 def watch(agent, said):
     def ask(message, caller, reply):
         said.append(tag_of(type(message)))
-        agent.host._on_ask(message, caller, reply)
+        agent.host.ask(message, caller, reply)
 
     agent.transport.listen(ask)

@@ -71,7 +71,7 @@ def heard(league):
 
 def again(league, messages):
     for message in messages:
-        league.hosts[0]._on_ask(message, Caller("127.0.0.1", message.auth_token), lambda _: None)
+        league.hosts[0].ask(message, Caller("127.0.0.1", message.auth_token), lambda _: None)
 
 
 @pytest.mark.parametrize("seed", range(5))

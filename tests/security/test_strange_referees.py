@@ -36,7 +36,7 @@ async def answer(manager, source):
     """To a registration that comes from there."""
     said = asyncio.get_running_loop().create_future()
     request = RefereeRegisterRequest(RefereeMeta("Ref", "http://127.0.0.1:9/mcp"))
-    manager.host._on_ask(request, Caller(source), lambda *given: said.set_result(given[0]))
+    manager.host.ask(request, Caller(source), lambda *given: said.set_result(given[0]))
     return await asyncio.wait_for(said, 60)
 
 

@@ -123,7 +123,7 @@ class Host:
 
     def start(self, wall_offset: float) -> None:
         """Begin: listen, and tell the role."""
-        self._transport.listen(self._on_ask)
+        self._transport.listen(self.ask)
         self.feed(stimuli.Started(wall_offset))
 
     def feed(self, stimulus: Stimulus) -> None:
@@ -247,7 +247,7 @@ class Host:
         )
         client.start()
 
-    def _on_ask(
+    def ask(
         self,
         message: Message,
         caller: stimuli.Caller,
