@@ -12,7 +12,9 @@ from agentleague.simulation.clock import VirtualClock
 def hosted():
     clock = VirtualClock(1000.0)
     names = {"P02": "Bob"}
-    return HostedPlayer("P01", clock, names.__getitem__, lambda: "Two players are missing."), clock
+    player = HostedPlayer("P01", clock, names.__getitem__, lambda: player.league)
+    player.league = ""  # what it waits for
+    return player, clock
 
 
 def ask(player, match_id="R1M1", number=0, legal=("even", "odd"), seconds=30.0):
@@ -67,6 +69,18 @@ def test_a_wait_ends_when_the_turn_comes_and_after_its_seconds_otherwise():
     assert (wait(player, clock)["status"], clock.now()) == ("your_turn", 1010.0)
     player.submit("even")
     assert (wait(player, clock)["status"], clock.now()) == ("waiting", 1035.0)
+    clock.call_at(1040.0, lambda: end(player))
+    assert (wait(player, clock)["status"], clock.now()) == ("match_over", 1040.0)
+
+
+def test_what_has_happened_during_a_wait_is_told_at_its_end():
+    player, clock = hosted()
+    said = HookCall("round", {"round_id": 1, "match_id": "R1M1", "opponent_id": "P02"})
+    clock.call_at(1010.0, lambda: player.hooks.append(said))
+
+    (news,) = wait(player, clock)["news"]
+
+    assert (news["round"], clock.now()) == (1, 1025.0)
 
 
 def test_a_second_wait_ends_the_first():
@@ -127,7 +141,7 @@ def test_a_move_whose_answer_was_lost_may_be_sent_again_but_not_changed():
 @pytest.mark.parametrize(
     ("prepare", "turn_id", "why"),
     [
-        (lambda player, clock: None, "", "it is not your turn: Two players are missing"),
+        (lambda player, clock: None, "", "it is not your turn: Your next match has not begun"),
         (lambda player, clock: None, "R1M1.0", "it is not your turn"),
         (lambda player, clock: ask(player), "R9M9.0", "that turn is not open, but R1M1.0 is"),
         (lambda player, clock: late(player, clock), "", "too late"),
@@ -207,16 +221,27 @@ def test_the_news_of_a_host_that_is_silent_for_long_are_limited():
     player, _ = hosted()
     for number in range(200):
         end(player, f"R{number}M1")
+    for _ in range(200):
         player.hooks.append(HookCall("standings", []))
+    kept = len(player.hooks)
+    for number in range(20):
+        ask(player, number=number)
+        player.submit("odd")
 
     shown = wait(player, seen=0)
 
-    assert (len(shown["news"]), shown["seen"]) == (50, 200)
+    assert (kept, len(shown["news"]), shown["seen"]) == (16, 50, 200)
+    with pytest.raises(UnexpectedMessage):
+        player.submit("odd", "R1M1.0")
+    assert player.submit("odd", "R1M1.19")["accepted"]
 
 
 def test_what_is_waited_for_is_said_in_words():
     player, clock = hosted()
     said = [wait(player, seconds=0)["waiting_for"]]
+    player.league = "Two players are missing."
+    said.append(wait(player, seconds=0)["waiting_for"])
+    player.league = ""
     facts = {"round_id": 1, "match_id": "R1M1", "opponent_id": "P02"}
     player.hooks.append(HookCall("round", facts))
     said.append(wait(player)["waiting_for"])
@@ -230,6 +255,7 @@ def test_what_is_waited_for_is_said_in_words():
     last = wait(player)
 
     assert said == [
+        "Your next match has not begun.",
         "Two players are missing.",
         'Round 1: you meet P02 "Bob" in R1M1; it begins.',
         'Round 1: you meet P02 "Bob" in R1M1; you played "odd".',
@@ -242,13 +268,12 @@ def test_what_is_waited_for_is_said_in_words():
 
 def test_the_end_of_the_league_is_told_at_once_with_the_final_place_whenever_it_is_asked():
     player, clock = hosted()
-    ask(player)
     rows = [{"player_id": "P02", "rank": 1}, {"player_id": "P01", "rank": 2}]
     data = {"champion": {"player_id": "P02"}, "final_standings": rows}
     player.hooks.append(HookCall("league_end", data))
     player.hear("The league is over. P01 is number 2, with 0 points.")
 
-    shown = [wait(player, seen=5) for _ in range(2)]
+    shown = [wait(player, seen=seen) for seen in (0, 1)]
 
     assert {each["status"] for each in shown} == {"league_over"}
     assert shown[1]["final"] == {"champion": {"player_id": "P02"}, "you": rows[1], "players": 2}

@@ -89,6 +89,8 @@ class ManagerSettings:
     """No more players than that."""
     referees_max: Count = 100
     """No more referees than that."""
+    hosted_players: Annotated[int, Meta(ge=0, le=10_000)] = 64
+    """How many players a model in an MCP host may play with `join_league`, at most."""
     unique_names: Literal["suffix", "reject", "off"] = "suffix"
     """What becomes of a name that is taken: the id is added to it, it is refused, or nothing."""
     missing_fields: Literal["warn", "refuse"] = "warn"

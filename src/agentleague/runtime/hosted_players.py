@@ -11,10 +11,9 @@ told the news of one answer again in the next.
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
 from agentleague.errors import IllegalMove, UnexpectedMessage
 from agentleague.player.role import HookCall
@@ -22,39 +21,38 @@ from agentleague.protocol.printable import one_line_json
 from agentleague.roles.effects import Turn
 from agentleague.roles.ports import Cancel, Clock
 
-NEWS_MAX = 50
-HOOKS_MAX = 16  # the results among them are taken at once
-ANSWERED_MAX = 16  # turns whose moves are remembered
+NEWS_MAX, HOOKS_MAX = 50, 16  # Results among the hooks are taken at once.
+MOVES_MAX = 16  # that are remembered
 LEGAL_SHOWN = 100  # legal moves in an error
 _LOOK = "call wait_for_turn"
 
 Shown = dict[str, Any]
-Respond = Callable[[Shown], None]
+Done = Callable[[Any, str | None], None]
 _encode = msgspec.json.Encoder().encode
 
 
-class _OpenTurn(Struct):
+class _OpenTurn(NamedTuple):
     """A turn that waits for its move."""
 
     id: str
     turn: Turn
     until: float
-    done: Callable[[Any, str | None], None]
+    done: Done
 
 
-class _Waiter(Struct):
+class _Waiter(NamedTuple):
     """A host that waits for something to happen."""
 
     seen: int
-    respond: Respond
-    cancel: Cancel
+    respond: Callable[[Shown], None]
+    stop_timer: Cancel
 
 
 class HostedPlayer:
     """Keeps turns and news for one host; the runner of its player's strategy.
 
     `hooks` are those of the player's role. `name_of` tells the names of players, `waits_for` what
-    the league waits for before its first round.
+    the whole league waits for, if anything.
     """
 
     def __init__(
@@ -67,19 +65,19 @@ class HostedPlayer:
         self.player_id = player_id
         self._clock, self._name_of, self._waits_for = clock, name_of, waits_for
         self.hooks: deque[HookCall] = deque(maxlen=HOOKS_MAX)
-        self.over: Mapping[str, Any] | None = None  # the end of the league
         self._turns: dict[str, _OpenTurn] = {}  # by match
         self._moves: dict[str, Any] = {}  # by turn, the newest last
         self._round: Mapping[str, Any] = {}
         self._table: Sequence[Mapping[str, Any]] = ()
         self._ended = ""  # the last match that did
+        self._over: Mapping[str, Any] | None = None  # the end of the league
         self._news: deque[Shown] = deque(maxlen=NEWS_MAX)
         self._number = self._told = self._told_before = 0  # of news
         self._waiter: _Waiter | None = None
 
     # What the player does
 
-    def run(self, turn: Turn, done: Callable[[Any, str | None], None]) -> None:
+    def run(self, turn: Turn, done: Done) -> None:
         """Keep the turn until somebody brings a move, or it is asked for again."""
         self._close(turn.match_id)
         turn_id, until = f"{turn.match_id}.{turn.number}", self._clock.now() + turn.seconds_left
@@ -88,32 +86,29 @@ class HostedPlayer:
 
     def hear(self, sentence: str) -> None:
         """The player has something to say; what its role was told goes along."""
-        results = self._take_in()
-        self._tell(sentence, **results)
+        self._tell(sentence, **self._take_in())
         self._wake()
 
     # What the host does
 
-    def wait(self, seconds: float, seen: int | None, respond: Respond) -> None:
+    def wait(self, seconds: float, seen: int | None, respond: Callable[[Shown], None]) -> None:
         """Show the turn or what is new, at once or when there is something; once, in any case."""
         self.release()
         self._take_in()
-        known = self._told if seen is None else seen
-        start = self._told_before if seen is None else seen
+        start, known = (self._told_before, self._told) if seen is None else (seen, seen)
         if start > self._number:  # It counts what an earlier process told.
-            known = start = 0
-        is_new = self._number > known or self.over or self._current()
-        if is_new or seconds <= 0:
+            start = known = 0
+        if self._number > known or self._over or self._current() or seconds <= 0:
             respond(self._show(start))
-            return
-        timer = self._clock.call_at(self._clock.now() + seconds, self.release)
-        self._waiter = _Waiter(start, respond, timer)
+        else:
+            timer = self._clock.call_at(self._clock.now() + seconds, self.release)
+            self._waiter = _Waiter(start, respond, timer)
 
     def release(self) -> None:
         """Let nobody wait any longer."""
         waiter, self._waiter = self._waiter, None
         if waiter:
-            waiter.cancel()
+            waiter.stop_timer()
             self._take_in()
             waiter.respond(self._show(waiter.seen))
 
@@ -123,40 +118,40 @@ class HostedPlayer:
         Raises IllegalMove, or UnexpectedMessage where no move is awaited.
         """
         current = self._current(turn_id)
-        if current is None:
-            return self._not_now(move, turn_id)
-        chosen = _chosen(move, current.turn.legal_moves)
-        match_id = current.turn.match_id
-        del self._turns[match_id]
-        self._moves[current.id] = chosen
-        if len(self._moves) > ANSWERED_MAX:
-            del self._moves[next(iter(self._moves))]
-        current.done(chosen, None)
-        return {"accepted": True, "match_id": match_id, "turn_id": current.id, "move": chosen}
+        if current:
+            turn_id, move = current.id, _chosen(move, current.turn.legal_moves)
+            del self._turns[current.turn.match_id]
+            self._moves[turn_id] = move
+            if len(self._moves) > MOVES_MAX:
+                del self._moves[next(iter(self._moves))]
+            current.done(move, None)
+        elif turn_id not in self._moves or _encode(self._moves[turn_id]) != _encode(move):
+            raise UnexpectedMessage(self._why_not_now(turn_id))
+        match_id = turn_id.rpartition(".")[0]  # Else its answer was lost.
+        return {"accepted": True, "match_id": match_id, "turn_id": turn_id, "move": move}
 
     # What it knows
 
     @property
     def waiting_for(self) -> str:
         """What is waited for, in words."""
-        own, number = self._round, self._round.get("round_id")
-        match_id = own.get("match_id")
-        if not own:
-            return self._waits_for()
+        own, match_id = self._round, self._round.get("match_id")
+        if not own or self._waits_for():
+            return self._waits_for() or "Your next match has not begun."
         if not match_id:
-            return f"You have no match in round {number}; the others play."
+            return f"You have no match in round {own['round_id']}; the others play."
         if match_id == self._ended:
-            return f"{match_id} is over for you; the others of round {number} still play."
-        moved = next((m for t, m in reversed(self._moves.items()) if t.startswith(match_id)), None)
-        state = "it begins" if moved is None else f"you played {one_line_json(moved)}"
+            return f"{match_id} is over for you; the others of round {own['round_id']} still play."
+        played = [move for turn, move in self._moves.items() if turn.startswith(f"{match_id}.")]
+        state = f"you played {one_line_json(played[-1])}" if played else "it begins"
         whom = f"{own['opponent_id']} {one_line_json(self._name_of(own['opponent_id']))}"
-        return f"Round {number}: you meet {whom} in {match_id}; {state}."
+        return f"Round {own['round_id']}: you meet {whom} in {match_id}; {state}."
 
     def _current(self, turn_id: str = "") -> _OpenTurn | None:
         """The open turn that ends first, or the one of this id."""
-        now = self._clock.now()
         there = [each for each in self._turns.values() if turn_id in ("", each.id)]
-        return min((t for t in there if t.until > now), key=lambda t: t.until, default=None)
+        in_time = [each for each in there if each.until > self._clock.now()]
+        return min(in_time, key=lambda each: each.until, default=None)
 
     def _close(self, match_id: str) -> None:
         """Let the role forget that it asked."""
@@ -164,20 +159,16 @@ class HostedPlayer:
         if former:
             self._clock.call_at(self._clock.now(), partial(former.done, None, "no move came"))
 
-    def _not_now(self, move: Any, turn_id: str) -> Shown:
-        played = self._moves.get(turn_id)
-        if turn_id in self._moves and _encode(played) == _encode(move):  # Its answer was lost.
-            match_id = turn_id.rpartition(".")[0]
-            return {"accepted": True, "match_id": match_id, "turn_id": turn_id, "move": played}
+    def _why_not_now(self, turn_id: str) -> str:
         if turn_id in self._moves:
-            shown = one_line_json(played)
-            raise UnexpectedMessage(f"turn_id: you played {shown} in that turn; {_LOOK}")
+            played = one_line_json(self._moves[turn_id])
+            return f"turn_id: you played {played} in that turn; {_LOOK}"
         if now := self._current():
-            raise UnexpectedMessage(f"turn_id: that turn is not open, but {now.id} is; {_LOOK}")
-        is_over = bool(turn_id) and turn_id.rpartition(".")[0] == self._ended
+            return f"turn_id: that turn is not open, but {now.id} is; {_LOOK}"
+        is_over = turn_id.rpartition(".")[0] == self._ended != ""
         if is_over or any(turn_id in ("", each.id) for each in self._turns.values()):
-            raise UnexpectedMessage(f"too late: the time for that move is over; {_LOOK}")
-        raise UnexpectedMessage(f"it is not your turn: {self.waiting_for} {_LOOK.capitalize()}.")
+            return f"too late: the time for that move is over; {_LOOK}"
+        return f"it is not your turn: {self.waiting_for} {_LOOK.capitalize()}"
 
     def _take_in(self) -> Shown:
         """Note what the role was told; the result of a match if it was one."""
@@ -189,12 +180,12 @@ class HostedPlayer:
                 self._tell(f"{self.waiting_for}{self._rank()}", round=data["round_id"])
             elif name == "standings":
                 self._table = data
-            elif name == "result":
+            elif name == "league_end":
+                self._over = data
+            else:
                 self._ended = data["match_id"]
                 self._close(self._ended)
                 result = _result(data)
-            elif name == "league_end":
-                self.over = data
         return result
 
     def _rank(self) -> str:
@@ -206,25 +197,29 @@ class HostedPlayer:
         self._news.append({"number": self._number, "text": sentence, **facts})
 
     def _wake(self) -> None:
-        """Show the host at once what has happened; in a later step, since the role is busy."""
+        """Show the host what has happened, in a later step: the role is busy."""
         if self._waiter:
-            self._waiter.cancel()
-            self._waiter.cancel = self._clock.call_at(self._clock.now(), self.release)
+            self._waiter.stop_timer()
+            timer = self._clock.call_at(self._clock.now(), self.release)
+            self._waiter = self._waiter._replace(stop_timer=timer)
 
     def _show(self, seen: int) -> Shown:
-        current = self._current()
         news = [each for each in self._news if each["number"] > seen]
         self._told_before, self._told = self._told, self._number
-        status = "match_over" if any("result" in each for each in news) else "waiting"
-        shown: Shown = {"waiting_for": self.waiting_for}
-        if self.over is not None:
-            status, shown = "league_over", {"final": self._final(self.over)}
-        elif current:
-            status, shown = "your_turn", self._asked(current)
-        return {"status": status, **shown, "news": news, "seen": self._number}
+        shown: Shown = {"status": "waiting", "waiting_for": self.waiting_for}
+        if self._over is not None:
+            rows = self._over.get("final_standings") or []
+            own = next((row for row in rows if row["player_id"] == self.player_id), None)
+            final = {"champion": self._over.get("champion"), "you": own, "players": len(rows)}
+            shown = {"status": "league_over", "final": final}
+        elif current := self._current():
+            shown = {"status": "your_turn", **self._asked(current)}
+        elif any("result" in each for each in news):
+            shown["status"] = "match_over"
+        return {**shown, "news": news, "seen": self._number}
 
     def _asked(self, current: _OpenTurn) -> Shown:
-        turn = current.turn
+        turn, left = current.turn, current.until - self._clock.now()
         return {
             "turn_id": current.id,
             "match_id": turn.match_id,
@@ -233,34 +228,25 @@ class HostedPlayer:
             "opponent": {"player_id": turn.opponent_id, "name": self._name_of(turn.opponent_id)},
             "position": turn.position,
             "legal_moves": list(turn.legal_moves),
-            "seconds_left": round(max(0.0, current.until - self._clock.now()), 1),
+            "seconds_left": round(left, 1),
         }
-
-    def _final(self, over: Mapping[str, Any]) -> Shown:
-        rows = over.get("final_standings") or []
-        own = next((row for row in rows if row["player_id"] == self.player_id), None)
-        return {"champion": over.get("champion"), "you": own, "players": len(rows)}
 
 
 def _result(match: Mapping[str, Any]) -> Shown:
     """A match that is over, as its player sees it."""
-    told = match["result"]
-    is_draw, facts = told.get("status") == "DRAW", ("match_id", "round_id", "opponent_id")
-    ended = "won" if match["won"] else "drawn" if is_draw else "lost"
-    return {"result": ended, **{name: match[name] for name in facts}, "reason": told.get("reason")}
+    told, names = match["result"], ("match_id", "round_id", "opponent_id")
+    ended = "drawn" if told.get("status") == "DRAW" else "won" if match["won"] else "lost"
+    return {"result": ended, **{name: match[name] for name in names}, "reason": told.get("reason")}
 
 
 def _chosen(move: Any, legal: Sequence[Any]) -> Any:
-    """The legal move that is meant; where none are listed, the game itself judges.
-
-    Raises IllegalMove.
-    """
-    if not legal:
-        return move
+    """The legal move that is meant; where none are listed, the game judges. Raises IllegalMove."""
     # Some hosts send every argument as text.
     spelled = {_encode(move), move.strip().encode() if isinstance(move, str) else b""}
     for each in legal:
         if _encode(each) in spelled:
             return each
+    if not legal:
+        return move
     listed = ", ".join(map(one_line_json, legal[:LEGAL_SHOWN]))
     raise IllegalMove(f"move: {one_line_json(move)} is not legal here; send one of {listed}")

@@ -27,7 +27,6 @@ from agentleague.games.game import Game
 from agentleague.league.events import LeagueOpened, read_event
 from agentleague.player.role import Player
 from agentleague.protocol.codec import encode
-from agentleague.protocol.mcp_tools import play_prompt
 from agentleague.roles.agent import Agent, AgentState, Refused, SeatLost
 from agentleague.roles.effects import Effect
 from agentleague.roles.ports import Journal, Row
@@ -134,6 +133,7 @@ class Running:
 
     def __init__(self, host: Host, transport: HttpTransport, url: str) -> None:
         self.host, self.transport, self.url = host, transport, url
+        self.leaving: list[Callable[[], Coroutine[Any, Any, None]]] = []  # before it is closed
         self.closing: list[Callable[[], Any]] = []
         self.ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
@@ -187,6 +187,8 @@ class Running:
 
     async def stop(self) -> None:
         """Let answers in flight go out, close everything."""
+        for leave in self.leaving:
+            await leave()
         await self.transport.stop()
         self._stopping.set()
         if self._keeping:
@@ -326,6 +328,7 @@ async def open_manager(
     from agentleague.manager.role import Manager
     from agentleague.runtime import plugins
     from agentleague.runtime.host import JournalArchive
+    from agentleague.runtime.mcp_hosts import McpHosts
     from agentleague.runtime.state_files import keep_settings, read_secrets, write_secrets
     from agentleague.storage.directory import open_journal
 
@@ -343,15 +346,14 @@ async def open_manager(
         may_call=lambda *about: bool(managers) and managers[0].may_call(*about),
     )
     transport = HttpTransport(clock, policy)
-    transport.mcp.add(play_prompt(game.name, game.__doc__ or "", settings.game_options))
-    url = await place.open(transport)
+    url, here = await place.open(transport), place.here(transport.port)
     journal = open_journal(directory, wall, partial(_deliver, loop), survives=home.survives)
     try:
         # In threads, so that callers meanwhile are told that the manager is starting.
         is_there = await asyncio.to_thread(_is_there, settings, home, journal)
         accept_loss = home.accepts_loss
         await asyncio.to_thread(journal.claim, settings.league_id, accept_loss=accept_loss)
-        journal.publish(place.here(transport.port))
+        journal.publish(here)
         secrets = read_secrets(directory, seed) if is_there else write_secrets(directory, seed)
         if home.given is not None:
             keep_settings(directory, home.given)
@@ -370,7 +372,8 @@ async def open_manager(
         await transport.stop()
         raise
     managers.append(manager)
-    running = _begin(host, transport, url, journal.close)
+    running = begin(host, transport, url, journal.close)
+    McpHosts(running, settings, game, url=here, admin_token=secrets.admin_token)
     running.try_new_agents(place.guard, is_awaited=settings.unreachable == "refuse")
     if home.logs:
         _keep_log(running, directory / "log" / "manager.jsonl")
@@ -407,7 +410,7 @@ async def open_referee(
     url = await place.open(transport)
     role = Referee(make(url), load_game or plugins.load_game, token_bytes(32))
     _prepare(role, place, state)
-    running = _begin(Host(role, clock, transport), transport, url, state=state)
+    running = begin(Host(role, clock, transport), transport, url, state=state)
     running.try_what_is_awaited(place.guard)
     return running
 
@@ -445,9 +448,9 @@ async def open_player(
     if threads:
         runner = ThreadRunner(strategy, loop.call_soon_threadsafe)
         host = Host(role, clock, transport, runner=runner)
-        return _begin(host, transport, url, runner.close, state=state)
+        return begin(host, transport, url, runner.close, state=state)
     role.strategy = partial(outcome_of, strategy)
-    return _begin(Host(role, clock, transport), transport, url, state=state)
+    return begin(Host(role, clock, transport), transport, url, state=state)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
@@ -487,7 +490,7 @@ def _prepare(role: Agent, place: Place, state: StateFile | None) -> None:
     role.is_far = place.is_far
 
 
-def _begin(
+def begin(
     host: Host,
     transport: HttpTransport,
     url: str,

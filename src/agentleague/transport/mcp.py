@@ -132,6 +132,11 @@ class McpReply(Struct):
         is_full = failed and self.asked.method != "tools/call"
         self.respond(getattr(answer, "http_status", status) if is_full else status, told)
 
+    def wait(self) -> None:
+        """Let a known host wait long: it counts no more among those at its address."""
+        if self.respond.answer is None:
+            self.respond.to.exempt()
+
     def forget(self) -> None:
         """Keep nothing of the request: it is refused, and that may wait for seconds."""
         self.envelope.body, self.envelope.whole = b"{}", b""
@@ -151,8 +156,10 @@ class McpReply(Struct):
 
     def _explained(self, error: LeagueError, told: dict[str, Any]) -> str:
         """What is wrong, and what to do about it."""
+        if self.call.tool:  # Its sentences say what to do, and the documents' names no more.
+            return str(told["error_message"])
         said = f"{told['error_name']}: {told['error_message'].rstrip('.')}."
-        is_message = self.call.tool is None and self.call.name.lower() in METHODS
+        is_message = self.call.name.lower() in METHODS
         if isinstance(error, MissingField) and is_message:
             return f"{said} For {self.call.name}, {arguments_of(*self.call[:2])}."
-        return said if self.call.tool else f"{said} {told['action_required']}"
+        return f"{said} {told['action_required']}"

@@ -1,0 +1,310 @@
+"""Tools of a manager by which a model in an MCP host takes part: each seat has a hosted player.
+
+A seat is the claim with which its player registered: nobody else knows it, the journal holds its
+digest, and after a restart of the manager the next call with it opens the same player again.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable
+from functools import partial
+from secrets import token_hex
+from typing import Any
+
+from msgspec.structs import replace
+
+from agentleague import errors
+from agentleague.errors import LeagueError
+from agentleague.games.game import Game
+from agentleague.league.league import Phase
+from agentleague.player.role import Player
+from agentleague.protocol import messages
+from agentleague.protocol.mcp_tools import Respond, Tool, play_prompt
+from agentleague.protocol.printable import counted, one_line_json, printable_json
+from agentleague.protocol.seats import WAIT_SECONDS
+from agentleague.protocol.timestamps import write
+from agentleague.roles.agent import AgentState
+from agentleague.roles.settings import ManagerSettings, PlayerSettings
+from agentleague.roles.stimuli import Caller
+from agentleague.runtime.clock import LoopClock, wall
+from agentleague.runtime.host import Host
+from agentleague.runtime.hosted_players import HostedPlayer, Shown
+from agentleague.runtime.processes import Place, Running, begin
+from agentleague.transport.guard import Guard, parse_url
+from agentleague.transport.http import HttpTransport
+
+NAME_MAX, CODE_MAX = 50, 64
+_SEAT = re.compile(r"seat_[A-Za-z0-9_-]{27,59}")
+_THEN = "Call wait_for_turn"
+
+Arguments = dict[str, Any]
+
+
+class McpHosts:
+    """The hosts at one manager, whose own URL on this machine is `url`."""
+
+    def __init__(
+        self, manager: Running, settings: ManagerSettings, game: Game, *, url: str, admin_token: str
+    ) -> None:
+        role: Any = manager.host.role
+        self._manager, self._settings, self._league = manager, settings, role.league
+        self._url, self._admin_token = url, admin_token
+        self._clock = LoopClock(asyncio.get_running_loop())
+        self._players: dict[str, tuple[HostedPlayer, Running]] = {}  # by seat
+        self._prompt = play_prompt(game.name, game.__doc__ or "", settings.game_options)
+        manager.transport.mcp.add(self._prompt)
+        for name, (act, *about) in _TOOLS.items():
+            manager.transport.mcp.add(_tool(name, partial(act, self), *about))
+        manager.leaving.append(self._stop)
+
+    async def _stop(self) -> None:
+        for hosted, running in self._players.values():
+            hosted.release()
+            await running.stop()
+
+    # Tools
+
+    def _join(self, arguments: Arguments, caller: Caller, respond: Respond) -> None:
+        seat, name, code = self._seat(arguments, caller), arguments["name"], arguments["join_code"]
+        if self._league.roster.claimed(seat):
+            self._welcome(self._hosted(arguments, caller)[0], seat, respond)
+            return
+        if seat and not _SEAT.fullmatch(seat):
+            raise errors.TokenInvalid("seat: no player has this one; leave it out to get a new one")
+        if not 0 < len(name.strip()) <= NAME_MAX or len(code) > CODE_MAX:
+            why = f"name must have 1 to {NAME_MAX} letters, and join_code at most {CODE_MAX}"
+            raise errors.WrongType(why, field="name")
+        if len(self._players) >= self._settings.hosted_players:
+            raise errors.LeagueFull(
+                f"this league takes {counted(len(self._players), 'hosted player')}, and they are "
+                "there; ask the organiser to raise hosted_players, or join with: league player"
+            )
+        seat, games = seat or f"seat_{token_hex(16)}", [self._settings.game_type]
+        meta = messages.PlayerMeta(name, "", "1.0.0", games, "2.1.0", proofs=True)
+        meta = replace(meta, seat=True, claim=seat, join_code=code)
+        request = messages.LeagueRegisterRequest(meta)
+        self._ask(request, Caller(caller.source), partial(self._joined, seat, respond))
+
+    def _joined(self, seat: str, respond: Respond, answer: Any) -> None:
+        if getattr(answer, "status", "") == "REJECTED":
+            is_late = self._league.phase is not Phase.REGISTERING
+            then = "; get_standings shows its table; ask the organiser when the next one begins"
+            refusal = errors.LateRegistration if is_late else errors.UnexpectedMessage
+            answer = refusal(f"{answer.hint}{then if is_late else ''}")
+        if isinstance(answer, LeagueError):
+            respond(answer)
+        else:
+            self._welcome(self._open(seat, answer.player_id)[0], seat, respond)
+
+    def _welcome(self, hosted: HostedPlayer, seat: str, respond: Respond) -> None:
+        name, rules = self._name(hosted.player_id), self._league.rules
+        who = {"player_id": hosted.player_id, "name": name, "league_id": rules.league_id}
+        told = {"game": rules.game_type, "rules": self._prompt.text, "next": f"{_THEN}."}
+        respond(
+            {"seat": seat, **who, **told},
+            f"You are {hosted.player_id} {one_line_json(name)} in {rules.league_id}. Your seat is "
+            f"{seat}: send it with every call, and show it to nobody.\n{self._prompt.text}\n"
+            f"You have joined: go on with 2. {_THEN}.",
+        )
+
+    def _wait(self, arguments: Arguments, caller: Caller, respond: Any) -> None:
+        seconds = min(max(arguments.get("max_wait_seconds", WAIT_SECONDS), 0), WAIT_SECONDS)
+        hosted, _ = self._hosted(arguments, caller)
+        hosted.wait(seconds, arguments.get("seen"), lambda shown: respond(shown, _in_words(shown)))
+        respond.wait()
+
+    def _submit(self, arguments: Arguments, caller: Caller, respond: Respond) -> None:
+        hosted, _ = self._hosted(arguments, caller)
+        done = hosted.submit(arguments["move"], arguments["turn_id"])
+        respond(done, f"You played {one_line_json(done['move'])} in {done['match_id']}. {_THEN}.")
+
+    def _query(
+        self, query_type: str, arguments: Arguments, caller: Caller, respond: Respond
+    ) -> None:
+        token, asked = caller.token, ("match_id", "offset", "limit")
+        if self._seat(arguments, caller):
+            role: Any = self._hosted(arguments, caller)[1].host.role
+            token = role.state.token
+        params = {name: value for name, value in arguments.items() if name in asked}
+
+        def told(answer: Any) -> None:
+            data = getattr(answer, "data", None)
+            respond(data, printable_json(data)) if data else respond(answer)
+
+        query = messages.LeagueQuery(query_type, query_params=params)
+        self._ask(query, Caller(caller.source, token or None), told)
+
+    def _leave(self, arguments: Arguments, caller: Caller, respond: Respond) -> None:
+        params = {"player_id": self._hosted(arguments, caller)[0].player_id}
+
+        def left(answer: Any) -> None:
+            is_done = isinstance(answer, messages.LeagueCommandResponse)
+            respond({"left": True, "text": answer.said}) if is_done else respond(answer)
+
+        organiser = Caller(caller.source, self._admin_token)
+        self._ask(messages.LeagueCommand("remove", params), organiser, left)
+
+    # Players
+
+    def _ask(self, message: Any, caller: Caller, reply: Callable[[Any], None]) -> None:
+        """Ask the manager what others ask over the wire; it answers when that is on disk."""
+        about = {"sender": "player:mcp", "timestamp": write(wall()), "conversation_id": "conv-mcp"}
+        self._manager.host.ask(replace(message, **about), caller, reply)
+
+    def _seat(self, arguments: Arguments, caller: Caller) -> str:
+        shown = arguments.get("seat") or caller.token or ""
+        return shown if arguments.get("seat") or _SEAT.fullmatch(shown) else ""
+
+    def _hosted(self, arguments: Arguments, caller: Caller) -> tuple[HostedPlayer, Running]:
+        """The player of the seat that is shown. Raises LeagueError."""
+        seat, roster = self._seat(arguments, caller), self._league.roster
+        player_id = roster.claimed(seat) if _SEAT.fullmatch(seat) else None
+        if not seat:
+            how = "seat: send the one that join_league returned; call join_league to get one"
+            raise errors.TokenMissing(how)
+        if player_id is None:
+            raise errors.TokenInvalid("seat: no player has this one; call join_league to get one")
+        if player_id in roster.removed:
+            raise errors.UnexpectedMessage("you have left; get_standings shows the table")
+        return self._players.get(seat) or self._open(seat, player_id)
+
+    def _open(self, seat: str, player_id: str) -> tuple[HostedPlayer, Running]:
+        """Let its player sit at this manager, as others do."""
+        game, name = self._settings.game_type, self._name(player_id)
+        hosted = HostedPlayer(player_id, self._clock, self._name, self._waits_for)
+        role = Player(
+            PlayerSettings(
+                manager_url=self._url, display_name=name, game_types=(game,), outbound=True
+            )
+        )
+        role.remember(AgentState(claim=seat))
+        role.hook_calls = hosted.hooks
+        policy = Place(0, guard=Guard(typed=parse_url(self._url))).policy("player")
+        transport = HttpTransport(self._clock, policy)
+        running = begin(Host(role, self._clock, transport, runner=hosted), transport, "")
+        running.tell(hosted.hear)
+        running.ended.add_done_callback(lambda _: self._ended(seat))
+        self._players[seat] = hosted, running
+        return hosted, running
+
+    def _ended(self, seat: str) -> None:
+        """If the manager would not have the player, the next call with its seat tries again."""
+        hosted, running = self._players[seat]
+        if running.refusal:
+            del self._players[seat]
+            hosted.hear(running.refusal)
+
+    def _name(self, player_id: str) -> str:
+        member = self._league.roster.players.get(player_id)
+        return member.display_name if member else ""
+
+    def _waits_for(self) -> str:
+        league, wanted = self._league, self._settings.players
+        if league.phase is not Phase.REGISTERING:
+            return "The organiser has paused the league." if league.paused else ""
+        there = counted(league.roster.players_total, "player")
+        then = f"it begins when there are {wanted}" if wanted else "its organiser starts it"
+        return f"The league has not begun: {there} joined so far, and {then}."
+
+
+def _in_words(shown: Shown) -> str:
+    """What a model reads; names that others chose stand in quotes."""
+    news = "".join(f"{each['text']}\n" for each in shown["news"])
+    if shown["status"] == "league_over":
+        final, own = shown["final"], shown["final"]["you"] or {}
+        place = f"You are number {own.get('rank', '?')} of {final['players']}"
+        return f"{news}The league is over. {place}. There is nothing more to do."
+    if shown["status"] != "your_turn":
+        return f"{news}{shown['waiting_for']} {_THEN} again, with seen {shown['seen']}."
+    whom = f"{shown['opponent']['player_id']} {one_line_json(shown['opponent']['name'])}"
+    return (
+        f"{news}It is your turn in {shown['match_id']}, round {shown['round']}, against {whom}; "
+        f"{shown['seconds_left']:g} seconds are left.\n"
+        f"The position: {printable_json(shown['position'])}\n"
+        f"Legal moves: {printable_json(shown['legal_moves'])}\n"
+        f"Call submit_move with one of them and turn_id {shown['turn_id']}."
+    )
+
+
+def _tool(name: str, act: Callable[..., None], about: str, takes: str, gives: str) -> Tool:
+    """A tool, with the names of its arguments, where * marks those it needs, and of its result."""
+
+    def call(arguments: Arguments, caller: Caller, respond: Respond) -> None:
+        try:
+            act({"join_code": "", "turn_id": "", **arguments}, caller, respond)
+        except LeagueError as error:
+            respond(error)
+
+    known = {each.rstrip("*"): _ARGUMENTS[each.rstrip("*")] for each in takes.split()}
+    needed = [each[:-1] for each in takes.split() if each.endswith("*")]
+    is_read = name not in ("join_league", "submit_move", "leave_league")
+    hints = {"readOnlyHint": is_read, "openWorldHint": False}
+    hints |= {} if is_read else {"destructiveHint": name == "leave_league"}
+    schema = {"type": "object", "properties": known, "required": needed}
+    shown = {"type": "object", "properties": {each: {} for each in gives.split()}}
+    return Tool(name, about, schema, shown, hints, call)
+
+
+def _text(about: str) -> dict[str, str]:
+    return {"type": "string", "description": about}
+
+
+_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "name": _text("The name under which you play, at most 50 letters."),
+    "join_code": _text("The code of the league, if its organiser told you one."),
+    "seat": _text("Your seat, as join_league returned it. Keep it secret."),
+    "max_wait_seconds": {
+        **{"type": "number", "default": WAIT_SECONDS, "minimum": 0, "maximum": WAIT_SECONDS},
+        "description": "How long to wait for something to happen.",
+    },
+    "seen": {"type": "integer", "description": "`seen` of the last answer: tells what is new."},
+    "move": {"description": "One of legal_moves, exactly as it was shown there."},
+    "turn_id": _text("turn_id of the turn that you answer, so that you answer no other."),
+    "match_id": _text("A match, such as R1M1: the first of round 1."),
+    "offset": {"type": "integer", "description": "How many places of the table to leave out."},
+    "limit": {"type": "integer", "description": "How many places to show."},
+}
+_TOOLS: dict[str, tuple[Callable[..., None], str, str, str]] = {
+    "join_league": (
+        McpHosts._join,
+        "Join the league as a player. Returns your seat, which every later call needs, and the "
+        "rules of the game. Then call wait_for_turn. Joining again with a seat returns the same.",
+        "name* join_code seat",
+        "seat player_id name league_id game rules next",
+    ),
+    "wait_for_turn": (
+        McpHosts._wait,
+        "Wait until it is your turn, at most 25 seconds. status is your_turn (with the position "
+        "and the legal moves: call submit_move before seconds_left are over), waiting or "
+        "match_over (call wait_for_turn again) or league_over (stop). A league may take long: go "
+        "on calling it.",
+        "seat max_wait_seconds seen",
+        "status waiting_for turn_id match_id round you opponent position legal_moves seconds_left "
+        "news seen final",
+    ),
+    "submit_move": (
+        McpHosts._submit,
+        "Play a move when it is your turn. If it is not legal, the error lists the legal moves and "
+        "you may try again while time is left. Then call wait_for_turn.",
+        "move* seat turn_id",
+        "accepted match_id turn_id move",
+    ),
+    "get_standings": (
+        lambda hosts, *asked: hosts._query("GET_STANDINGS", *asked),
+        "The table of the league: rank, points, wins, draws and losses of each player.",
+        "seat offset limit",
+        "standings current_round total",
+    ),
+    "get_match": (
+        lambda hosts, *asked: hosts._query("GET_MATCH", *asked),
+        "How a match stands, or how it ended and why.",
+        "match_id* seat",
+        "match",
+    ),
+    "leave_league": (
+        McpHosts._leave,
+        "Leave the league for good: your coming matches are lost. Only if you were told to.",
+        "seat",
+        "left text",
+    ),
+}
