@@ -13,12 +13,12 @@ from crash.cup import until
 class Cup:
     """What they say goes to files of their names; nobody has to read it for them to go on."""
 
-    def __init__(self, home, *, players, options=()):
+    def __init__(self, home, *, players, options=("--exit",)):
         self.home, self.directory = home, home / "cup"
         self.url = f"http://127.0.0.1:{free_port()}/mcp"
         port = self.url.split(":")[2].removesuffix("/mcp")
         where = ("--port", port, "--dir", self.directory, "--players", players)
-        self.commands = {"manager": (BIN / "league", "manager", *where, "--exit", *options)}
+        self.commands = {"manager": (BIN / "league", "manager", *where, *options)}
         self.processes = {}
         self.start("manager")
         self.hears("manager", self.url)
@@ -75,6 +75,11 @@ class Cup:
     def ends(self):
         """Wait until the manager has seen the last match."""
         assert self.processes["manager"].wait(4 * SECONDS) == 0, self.said("manager")
+
+    def last_words(self, name):
+        """Wait until a process has ended well: the last line that it said."""
+        assert self.processes[name].wait(2 * SECONDS) == 0, self.said(name)
+        return self.said(name).splitlines()[-1]
 
     def events(self):
         """All decisions so far."""
