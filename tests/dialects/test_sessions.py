@@ -6,6 +6,7 @@ import pytest
 
 from agentleague.dialects.sessions import (
     ID_MAX,
+    INITIALIZED,
     LISTING,
     Session,
     is_gone,
@@ -27,8 +28,8 @@ def begun(session_id="", **result):
 def test_a_call_that_stands_alone_says_in_head_and_body_what_it_is():
     session = Session()
 
-    params = json.loads(session.write(CALL))["params"]
-    lines = session.headers(CALL).decode().split("\r\n")
+    body, headers = session.write(CALL)
+    params, lines = json.loads(body)["params"], headers.decode().split("\r\n")
 
     assert params["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
     assert params["name"] == "choose"
@@ -37,24 +38,32 @@ def test_a_call_that_stands_alone_says_in_head_and_body_what_it_is():
         "Mcp-Method: tools/call",
         "Mcp-Name: choose",
     ]
-    assert list(json.loads(session.write(LISTING % 1))["params"]) == ["_meta"]
-    assert b"Mcp-Name" not in session.headers(LISTING % 1)
+    body, headers = session.write(LISTING % 1)
+    assert list(json.loads(body)["params"]) == ["_meta"]
+    assert b"Mcp-Name" not in headers
 
 
 @rule("R-DIA-14")
 def test_a_call_in_a_session_has_its_id_and_is_not_changed():
     session = begun("abc", protocolVersion="2025-06-18")
 
-    assert session.write(CALL) == CALL
-    assert session.headers(CALL) == b"\r\nMCP-Protocol-Version: 2025-06-18\r\nMcp-Session-Id: abc"
-    assert b"Session" not in begun(protocolVersion="2025-06-18").headers(CALL)
+    lines = b"\r\nMCP-Protocol-Version: 2025-06-18\r\nMcp-Session-Id: abc"
+    assert session.write(CALL) == (CALL, lines)
+    assert b"Session" not in begun(protocolVersion="2025-06-18").write(CALL)[1]
+
+
+def test_who_answers_a_handshake_with_the_revision_that_has_none_is_called_as_that_one_has_it():
+    body, headers = begun(protocolVersion="2026-07-28").write(INITIALIZED)
+
+    assert list(json.loads(body)["params"]) == ["_meta"]
+    assert b"Mcp-Method: notifications/initialized" in headers
 
 
 @each_row("name", ["a b", "a\r\nX: y", "é", "=?base64?YQ==?="])
 def test_a_tool_cannot_write_lines_into_our_head(name):
     body = json.dumps({"method": "tools/call", "params": {"name": name}}).encode()
 
-    line = Session().headers(body).decode().split("\r\n")[3]
+    line = Session().write(body)[1].decode().split("\r\n")[3]
 
     assert line.startswith("Mcp-Name: =?base64?")
 

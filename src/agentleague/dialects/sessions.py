@@ -6,19 +6,21 @@ carries; it may forget it at any time.
 """
 
 import re
+from base64 import b64encode
 
 import msgspec
 from msgspec import Struct
 
 from agentleague.errors import NoConnection
 from agentleague.protocol.jsonrpc import UNREADABLE
+from agentleague.protocol.mcp import NO_METHOD
 
 LISTING = b'{"jsonrpc":"2.0","method":"tools/list","params":{},"id":%d}'
 INITIALIZE = (
     b'{"jsonrpc":"2.0","method":"initialize","params":{"protocolVersion":"2025-11-25",'
     b'"capabilities":{},"clientInfo":{"name":"agentleague","version":"2"}},"id":%d}'
 )
-INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}'
 ID_MAX = 256
 _SINGLE = "2026-07-28"  # the revision in which every call stands alone
 _META = (
@@ -31,7 +33,6 @@ _ID = re.compile(rf"[!-~]{{0,{ID_MAX}}}")
 _IN_A_HEADER = re.compile(r"(?!=\?)[!-~]+")
 _GONE = re.compile(rb"session|initiali[sz]ed", re.IGNORECASE)
 _NOT_THERE = (404, 405, 501)
-NO_METHOD = -32601
 
 
 class Session(Struct, frozen=True):
@@ -40,43 +41,21 @@ class Session(Struct, frozen=True):
     revision: str = _SINGLE
     id: str = ""
 
-    def write(self, body: bytes) -> bytes:
-        """A request of ours as this revision has it."""
-        if self.revision != _SINGLE:
-            return body
-        before, params, rest = body.partition(b'"params":{')
-        return b"".join((before, params, _META, b"," * (rest[:1] != b"}"), rest))
-
-    def headers(self, body: bytes) -> bytes:
-        """What a request needs in its head, each line after a line break."""
-        lines = [f"MCP-Protocol-Version: {self.revision}"]
+    def write(self, body: bytes) -> tuple[bytes, bytes]:
+        """A request of ours as this revision has it, and lines of its head after line breaks."""
+        headers = {"MCP-Protocol-Version": self.revision}
         if self.id:
-            lines.append(f"Mcp-Session-Id: {self.id}")
+            headers["Mcp-Session-Id"] = self.id
         if self.revision == _SINGLE:
-            called = _called.decode(body)
-            lines.append(f"Mcp-Method: {called.method}")
-            if called.params.name:
-                lines.append(f"Mcp-Name: {_header_value(called.params.name)}")
-        return "".join(f"\r\n{line}" for line in lines).encode()
-
-
-class _Params(Struct, frozen=True):
-    name: str = ""
-
-
-class _Called(Struct):
-    method: str
-    params: _Params = _Params()
-
-
-_called = msgspec.json.Decoder(_Called)
-
-
-def _header_value(name: str) -> str:
-    """A name that an agent lists may hold anything, also a line break."""
-    if _IN_A_HEADER.fullmatch(name):
-        return name
-    return f"=?base64?{msgspec.to_builtins(name.encode())}?="
+            called = msgspec.json.decode(body)
+            headers["Mcp-Method"] = called["method"]
+            if name := called["params"].get("name"):
+                # A name that an agent lists may hold anything, also a line break.
+                is_plain, coded = _IN_A_HEADER.fullmatch(name), b64encode(name.encode()).decode()
+                headers["Mcp-Name"] = name if is_plain else f"=?base64?{coded}?="
+            before, params, rest = body.partition(b'"params":{')
+            body = b"".join((before, params, _META, b"," * (rest[:1] != b"}"), rest))
+        return body, "".join(f"\r\n{name}: {each}" for name, each in headers.items()).encode()
 
 
 def wants_handshake(status: int, body: bytes) -> bool:
@@ -92,8 +71,8 @@ def wants_handshake(status: int, body: bytes) -> bool:
 
 def is_gone(session: Session | None, status: int, body: bytes) -> bool:
     """Whether a server has forgotten this session."""
-    is_refused = status == 404 or (status == 400 and _GONE.search(body) is not None)
-    return session is not None and session.id != "" and is_refused
+    is_refused = status == 404 or (status == 400 and _GONE.search(body))
+    return bool(session and session.id and is_refused)
 
 
 def read_session(body: bytes, session_id: str) -> Session | None:
@@ -103,9 +82,8 @@ def read_session(body: bytes, session_id: str) -> Session | None:
     except (*UNREADABLE, KeyError, TypeError):
         return None
     if not isinstance(revision, str) or not _REVISION.fullmatch(revision):
-        raise NoConnection(
-            "initialize: protocolVersion is no revision of MCP; answer with one like 2025-11-25"
-        )
+        one = "initialize: protocolVersion is no revision of MCP; answer with one like 2025-11-25"
+        raise NoConnection(one)
     if not _ID.fullmatch(session_id):
         raise NoConnection(
             f"initialize: Mcp-Session-Id must be at most {ID_MAX} characters of printable ASCII "

@@ -5,6 +5,7 @@ complains of the form, and after a while if it holds nothing, since some agents 
 and push their answer. `dialects/negotiation.py` decides; a transport brings `post`.
 """
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,24 +14,35 @@ from msgspec.structs import replace
 from agentleague.dialects import answers, starting
 from agentleague.dialects.complaints import in_its_words
 from agentleague.dialects.negotiation import NOTICES, Negotiation, Next, PeerDialect
-from agentleague.dialects.sessions import Session, is_gone
+from agentleague.dialects.sessions import (
+    INITIALIZE,
+    INITIALIZED,
+    LISTING,
+    Session,
+    is_gone,
+    read_session,
+    wants_handshake,
+)
 from agentleague.dialects.table import Dialect, dialect_of
-from agentleague.dialects.tools import Tools
-from agentleague.errors import LeagueError, NoAnswer
+from agentleague.dialects.tools import Tools, read_tools
+from agentleague.errors import LeagueError, NoAnswer, NoConnection
 from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import WIRE_NAME, GameInvitation, GameJoinAck, Message
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer
-from agentleague.transport import handshake
-from agentleague.transport.handshake import Handshake, Listed, Post
 from agentleague.transport.http_connection import HttpAnswer, Outgoing
 
+HANDSHAKE_SECONDS = 10.0
 EMPTY_SECONDS = 1.0  # for what may be pushed after an answer without content, or less:
 EMPTY_PART = 0.2  # of the time that is left,
 AGAIN_SECONDS = 0.15  # after further ones; they fit into the time for a join
 
 _AWAY = (502, 503, 504)  # of a server that is not there, whatever stands in its place
 MOVES = ("CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")  # A tool for one of them makes a player.
+
+Heard = Callable[[HttpAnswer], None]
+Listed = Callable[[HttpAnswer, Tools], None]
+Post = Callable[[str, Outgoing, float, Heard], Cancel]
 
 
 class PeerDialects:
@@ -40,7 +52,7 @@ class PeerDialects:
         self.known: dict[str, PeerDialect] = {}
         self._addresses_max = addresses_max
         self.clock, self.post = clock, post
-        self._handshakes: dict[str, Handshake] = {}  # by URL
+        self.handshakes: dict[str, _Handshake] = {}  # by URL
         self.requests = 0
 
     def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
@@ -69,13 +81,70 @@ class PeerDialects:
 
     def list_tools(self, peer: PeerDialect, heard: Listed) -> None:
         """Say later which tools an agent has; one handshake does for all who ask meanwhile."""
-        url, until = peer.url, self.clock.now() + handshake.SECONDS
-        found = self._handshakes.get(url)
+        found = self.handshakes.get(peer.url)
         if found is None:
-            found = self._handshakes[url] = Handshake(self.post, peer, until, self.next_id)
-            found.waiting.append(lambda got, tools: self._handshakes.__delitem__(url))
+            found = self.handshakes[peer.url] = _Handshake(self, peer)
             found.begin()
         found.waiting.append(heard)
+
+
+class _Handshake:
+    """Lists an agent's tools for all calls that wait, in a session if need be.
+
+    It has a deadline of its own, so it goes on when the time of a call is over, and the next call
+    finds it done.
+    """
+
+    def __init__(self, dialects: PeerDialects, peer: PeerDialect) -> None:
+        self.waiting: list[Listed] = []
+        self._dialects, self._peer, self._url = dialects, peer, peer.url
+        self._until = dialects.clock.now() + HANDSHAKE_SECONDS
+        self._has_asked = False  # for a session
+
+    def begin(self) -> None:
+        """List the tools, in the session that is known or without any."""
+        session = self._peer.session or Session()
+        listing = LISTING % self._dialects.next_id()
+        self._send(*session.write(listing), lambda got: self._listed(session, got))
+
+    def _send(self, body: bytes, headers: bytes, done: Heard) -> None:
+        self._dialects.post(self._peer.url, Outgoing(body, headers), self._until, done)
+
+    def _listed(self, session: Session, got: HttpAnswer) -> None:
+        tools = read_tools(got.body)
+        has_none = not tools and not got.error and not self._has_asked
+        if has_none and (session.id or wants_handshake(got.status, got.body)):
+            self._has_asked, self._peer.session = True, None
+            self._send(INITIALIZE % self._dialects.next_id(), b"", self._begun)
+            return
+        if tools:
+            self._peer.session = session
+        # An agent that could not be asked has not said that it has no tools.
+        is_elsewhere = got.status == 404 and not urlsplit(self._peer.url).path
+        if not got.error and got.status < 500 and not is_elsewhere:
+            self._peer.tools = tools
+        self._end(got, tools)
+
+    def _begun(self, got: HttpAnswer) -> None:
+        try:
+            session = None if got.error else read_session(got.body, got.session)
+        except NoConnection as problem:
+            got, session = got._replace(error=problem), None
+        if session:
+            self._peer.session = session
+            self._send(*session.write(INITIALIZED), self._told)
+            return
+        if not got.error:  # Where nobody knows a handshake, the tools are called without.
+            self._peer.tools = {}
+        self._end(got, {})
+
+    def _told(self, got: HttpAnswer) -> None:
+        self._end(got, {}) if got.error else self.begin()
+
+    def _end(self, got: HttpAnswer, tools: Tools) -> None:
+        del self._dialects.handshakes[self._url]
+        for heard in self.waiting:
+            heard(got, tools)
 
 
 class _Asking:
@@ -107,8 +176,7 @@ class _Asking:
 
     def _send(self, body: bytes, session: Session | None) -> None:
         url = self._dialect.where(self._peer.url, WIRE_NAME[type(self._message)])
-        body = session.write(body) if session else body
-        headers = session.headers(body) if session else b""
+        body, headers = session.write(body) if session else (body, b"")
 
         def heard(got: HttpAnswer) -> None:
             if self._is_renewed or not is_gone(session, got.status, got.body):
