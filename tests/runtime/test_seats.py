@@ -7,9 +7,11 @@ from functools import partial
 from click.testing import CliRunner
 
 from agentleague.cli.app import app
+from agentleague.player import strategies
 from agentleague.records.shared_files import keep_files
-from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.processes import Home, Place, open_manager
+from agentleague.roles.settings import ManagerSettings, PlayerSettings
+from agentleague.runtime.processes import Home, Place, open_manager, open_player
+from agentleague.runtime.state_files import Whose, open_state
 from rules import rule
 
 PLACE = Place(0, hosts=("127.0.0.1",))
@@ -100,3 +102,28 @@ def test_a_seat_outlives_its_manager_which_may_be_elsewhere_then(tmp_path):
     url, where, status, tried = asyncio.run(main())
 
     assert (where, status, tried) == (url.replace("/mcp", "/seats/P01/mcp"), 200, [])
+
+
+def test_a_player_that_is_killed_before_it_hears_its_id_is_the_same_when_it_comes_back(tmp_path):
+    whose = Whose("http://127.0.0.1:8000/mcp", "player", "Ann", 0)
+
+    async def claim_of_a_run(manager, heard):
+        state = open_state(tmp_path / "state", whose)
+        settings = PlayerSettings(display_name="Ann", manager_url=manager.url, outbound=True)
+        player = await open_player(lambda url: settings, strategies.random, PLACE, state=state)
+        await asyncio.wait_for(heard(player), 10)
+        await player.stop()
+        state.close()
+        return state.agent.claim
+
+    async def main():
+        manager = await open_manager(SETTINGS, Home(tmp_path / "league"), PLACE)
+        first = await claim_of_a_run(manager, lambda player: asyncio.sleep(0))  # Not even asked.
+        second = await claim_of_a_run(manager, lambda player: player.registered)
+        await manager.stop()
+        return first, second, len(manager.host.role.league.roster.players)
+
+    first, second, players = asyncio.run(main())
+
+    assert first
+    assert (first, players) == (second, 1)

@@ -486,7 +486,12 @@ def _keep_log(running: Running, path: Path) -> None:
 def _prepare(role: Agent, place: Place, state: StateFile | None) -> None:
     """It shows the token and the claim of its last run, or a new claim if there was none."""
     kept = state.agent if state else AgentState()
-    role.remember(kept if kept.claim else structs.replace(kept, claim=token_hex(32)))
+    if not kept.claim:
+        kept = structs.replace(kept, claim=token_hex(32))
+        with suppress(OSError):  # It is said when the token cannot be kept.
+            if state:  # So it is known again if it is killed before it has heard its id.
+                state.save(kept)
+    role.remember(kept)
     role.is_far = place.is_far
 
 

@@ -56,7 +56,7 @@ class StateFile:
 
     def save(self, state: AgentState) -> None:
         """Keep this, and nothing else, for the next run; on disk before this returns."""
-        if state.token:  # Else the manager gives none.
+        if state.token or not self.agent.token:  # Else the manager gives none any more.
             _replace(self.path, msgspec.json.encode(state))
             self.agent = state
 
