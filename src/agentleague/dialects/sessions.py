@@ -6,14 +6,13 @@ carries; it may forget it at any time.
 """
 
 import re
-from base64 import b64encode
 
 import msgspec
 from msgspec import Struct
 
 from agentleague.errors import NoConnection
 from agentleague.protocol.jsonrpc import UNREADABLE
-from agentleague.protocol.mcp import NO_METHOD
+from agentleague.protocol.mcp import NO_METHOD, STATELESS, in_base64
 
 LISTING = b'{"jsonrpc":"2.0","method":"tools/list","params":{},"id":%d}'
 INITIALIZE = (
@@ -22,7 +21,7 @@ INITIALIZE = (
 )
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}'
 ID_MAX = 256
-_SINGLE = "2026-07-28"  # the revision in which every call stands alone
+_SINGLE = STATELESS[0]  # the revision in which every call stands alone
 _META = (
     b'"_meta":{"io.modelcontextprotocol/protocolVersion":"%b",'
     b'"io.modelcontextprotocol/clientInfo":{"name":"agentleague","version":"2"},'
@@ -51,8 +50,7 @@ class Session(Struct, frozen=True):
             headers["Mcp-Method"] = called["method"]
             if name := called["params"].get("name"):
                 # A name that an agent lists may hold anything, also a line break.
-                is_plain, coded = _IN_A_HEADER.fullmatch(name), b64encode(name.encode()).decode()
-                headers["Mcp-Name"] = name if is_plain else f"=?base64?{coded}?="
+                headers["Mcp-Name"] = name if _IN_A_HEADER.fullmatch(name) else in_base64(name)
             before, params, rest = body.partition(b'"params":{')
             body = b"".join((before, params, _META, b"," * (rest[:1] != b"}"), rest))
         return body, "".join(f"\r\n{name}: {each}" for name, each in headers.items()).encode()

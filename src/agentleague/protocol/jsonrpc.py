@@ -280,7 +280,7 @@ def _read_loosely(body: bytes, envelope: Envelope, assumed: str | None) -> None:
             "or wrap it in a JSON-RPC 2.0 request",
             field="message_type",
         )
-    envelope.id, envelope.body = _readable_id(loose.id), loose.params
+    envelope.id, envelope.body = readable_id(loose.id), loose.params
     raise errors.InvalidRequest(_describe_fault(loose))
 
 
@@ -292,7 +292,7 @@ def _no_request(body: bytes, error: msgspec.ValidationError) -> errors.LeagueErr
     return errors.InvalidRequest(f"{kind}; send one JSON-RPC 2.0 request")
 
 
-def _readable_id(value: Any) -> RequestId:
+def readable_id(value: Any) -> RequestId:
     """The id of a request that is refused as such; null if it cannot be repeated."""
     try:
         found: RequestId = msgspec.convert(value, RequestId)

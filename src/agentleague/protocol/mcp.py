@@ -5,8 +5,8 @@ handshake. A request is stateless if its version says so, in the header or in `_
 be MCP is left to the dialects of the league.
 """
 
-import base64
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from agentleague.errors import UnreadableJson
 from agentleague.protocol import json_text
-from agentleague.protocol.jsonrpc import UNREADABLE
+from agentleague.protocol.jsonrpc import UNREADABLE, readable_id
 
 STATELESS = ("2026-07-28",)
 WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26")
@@ -37,21 +37,14 @@ _METHOD = re.compile(
     rb"|(?:server|notifications|resources|prompts)\\?/)"
 )
 _BEARER = re.compile(rb"\r\nauthorization:[ \t]*bearer[ \t]+(\S+)", re.IGNORECASE)
-_BASE64 = re.compile(r"=\?base64\?(.*)\?=")
-_SHOWN, _ID_LETTERS = 100, 64  # letters of what was sent that are repeated
+_BASE64 = re.compile(r"=\?base64\?.*\?=")
+_SHOWN = 100  # letters of what was sent that are repeated
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 Answer = tuple[int, bytes]  # an HTTP status and a body
-_Fault = tuple[int, str, Any] | None  # a code, a sentence and data
-
-
-class Refused(Exception):
-    """A request that is MCP and has a fault; `answer` says which."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
+_Fault = tuple[int, str] | tuple[int, str, Any] | None  # a code, a sentence and data
 
 
 class Request(Struct):
@@ -63,6 +56,7 @@ class Request(Struct):
     params: dict[str, Any] = {}
     id: Any | UnsetType = None
     is_stateless: bool = False
+    refusal: Answer | None = None  # which fault it has
 
     def result(self, fields: Mapping[str, Any], *, fresh_ms: int | None = None) -> Answer:
         """A result; one that may be kept says for how long."""
@@ -77,9 +71,7 @@ class Request(Struct):
         status = 400 if code in _BROKEN else 200
         if self.is_stateless:
             status = _STATUSES.get(code, 400)
-        error = {"code": code, "message": sentence, "data": data}
-        if data is UNSET:
-            del error["data"]
+        error = {"code": code, "message": sentence} | ({} if data is UNSET else {"data": data})
         request_id = None if self.id is UNSET else self.id
         return status, _encode({"jsonrpc": "2.0", "id": request_id, "error": error})
 
@@ -96,22 +88,17 @@ def bearer(head: bytes) -> str:
 
 
 def read(head: bytes, body: bytes, server: Mapping[str, str]) -> Request | None:
-    """The request; None if it is none of MCP, by its method or its form.
-
-    Raises:
-        Refused: it is MCP, and wrong.
-    """
+    """The request, perhaps with its refusal; None if it is none of MCP, by its method or form."""
     request = Request(server, _routing_headers(head))
-    code, fault = INVALID, "the body is no JSON object; send one request alone"
+    fault = INVALID, "the body is no JSON object; send one request alone"
     try:
         json_text.check(body)
         value = _decode(body)
     except (UnreadableJson, *UNREADABLE) as error:
-        value, code, fault = None, UNREADABLE_JSON, f"the body cannot be read: {error}"
+        value, fault = None, (UNREADABLE_JSON, f"the body cannot be read: {error}")
     if not isinstance(value, dict):
-        if request.headers:
-            raise Refused(request.error(code, fault))
-        return None
+        request.refusal = request.error(*fault)
+        return request if request.headers else None
     request.id, method, params = value.get("id", UNSET), value.get("method"), value.get("params")
     params = {} if params is None else params
     version = request.headers.get(_HEADERS[0], [None])[0]
@@ -121,9 +108,8 @@ def read(head: bytes, body: bytes, server: Mapping[str, str]) -> Request | None:
     request.method = method if isinstance(method, str) else ""
     if not (request.is_stateless or method in _METHODS or request.method.startswith(_FAMILIES)):
         return None
-    wrong = _fault_of_form(request, value, params) or _fault_of_headers(request)
-    if wrong:
-        raise Refused(request.error(*wrong))
+    if wrong := _fault_of_form(request, value, params) or _fault_of_headers(request):
+        request.refusal = request.error(*wrong)
     return request
 
 
@@ -139,61 +125,45 @@ def _routing_headers(head: bytes) -> dict[str, list[str]]:
 def _fault_of_form(request: Request, value: Mapping[str, Any], params: Any) -> _Fault:
     """What a JSON-RPC request of MCP lacks; it has its params then, and an id that can be told."""
     given, key = request.id, _NAMED.get(request.method, "")
-    request.id = given if given is UNSET or _is_id(given) else None
+    request.id = UNSET if given is UNSET else readable_id(given)
     request.params = params if isinstance(params, dict) else {}
     if value.get("jsonrpc") != "2.0" or not request.method:
-        return INVALID, "send one JSON-RPC 2.0 request: jsonrpc, id, method, params", UNSET
+        return INVALID, "send one JSON-RPC 2.0 request: jsonrpc, id, method, params"
     if request.id is None:
-        return (
-            INVALID,
-            "id must be a text of at most 64 letters or a whole number of 53 bits",
-            UNSET,
-        )
+        return INVALID, "id must be a text of at most 64 letters or a whole number of 53 bits"
     if given is UNSET and not request.method.startswith("notifications/"):
-        return INVALID, f"{request.method[:_SHOWN]} needs an id", UNSET
+        return INVALID, f"{request.method[:_SHOWN]} needs an id"
     if not isinstance(params, dict) or (key and not isinstance(params.get(key), str)):
-        wanted = f"params.{key} must be a text" if key else "params must be an object"
-        return BAD_PARAMS, wanted, UNSET
+        return BAD_PARAMS, f"params.{key} must be a text" if key else "params must be an object"
     return None
-
-
-def _is_id(value: Any) -> bool:
-    is_text = isinstance(value, str) and len(value) <= _ID_LETTERS
-    return is_text or (type(value) is int and abs(value) <= 2**53)
 
 
 def _fault_of_headers(request: Request) -> _Fault:
     """What headers say twice or, where there is no handshake, otherwise than the body."""
     for name, values in request.headers.items():
         if len(values) > 1:
-            return MISMATCH, f"the header {name} occurs {len(values)} times; send it once", UNSET
+            return MISMATCH, f"the header {name} occurs {len(values)} times; send it once"
     if not request.is_stateless or request.id is UNSET:
         return None
     meta, key = request.params.get("_meta"), _NAMED.get(request.method)
     meta = meta if isinstance(meta, dict) else {}
     missing = [each for each in (_VERSION, _CAPABILITIES) if each not in meta]
     if missing:
-        return BAD_PARAMS, f"params._meta lacks {' and '.join(missing)}", UNSET
+        return BAD_PARAMS, f"params._meta lacks {' and '.join(missing)}"
     said = [meta[_VERSION], request.method, *([request.params[key]] if key else ())]
     for name, value in zip(_HEADERS, said, strict=False):
         sent = request.headers.get(name, [None])[0]
-        if sent is None or (_decoded(sent) if name == "mcp-name" else sent) != value:
+        is_coded = sent is not None and name == "mcp-name" and _BASE64.fullmatch(sent)
+        if sent is None or sent != (in_base64(value) if is_coded else value):
             shown = "is missing" if sent is None else f"is {sent[:_SHOWN]!r}"
             expected = f"the body says {str(value)[:_SHOWN]!r}"
-            return MISMATCH, f"the header {name} {shown}; {expected}", UNSET
+            return MISMATCH, f"the header {name} {shown}; {expected}"
     if meta[_VERSION] in STATELESS:
         return None
     data = {"supported": VERSIONS, "requested": meta[_VERSION]}
     return UNSUPPORTED, f"Unsupported protocol version; use {STATELESS[0]}", data
 
 
-def _decoded(value: str) -> str | None:
-    """A header's value; None if it should be Base64 and is not exactly that."""
-    found = _BASE64.fullmatch(value)
-    if not found:
-        return value
-    try:
-        text = base64.b64decode(found[1], validate=True)
-        return text.decode() if base64.b64encode(text).decode() == found[1] else None
-    except ValueError:
-        return None
+def in_base64(name: str) -> str:
+    """A name as a header has it where it could not stand there."""
+    return f"=?base64?{b64encode(name.encode()).decode()}?="

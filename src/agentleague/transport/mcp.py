@@ -41,7 +41,6 @@ class McpEndpoint:
 
     def __init__(self, transport: "HttpTransport", role: str) -> None:
         self._transport, self._role, self._catalogue = transport, role, Catalogue(role)
-        self._added: re.Pattern[bytes] | None = None  # tools that no message is called like
 
     @cached_property
     def _server(self) -> dict[str, str]:
@@ -52,20 +51,13 @@ class McpEndpoint:
     def add(self, offer: Tool | Prompt) -> None:
         """Offer this too, from now on."""
         self._catalogue.add(offer)
-        names = "|".join(map(re.escape, self._catalogue.tools.keys() - METHODS.keys()))
-        self._added = re.compile(rf'"name"\s*:\s*"(?:{names})"'.encode()) if names else None
 
     def read(self, request: HttpRequest, respond: Response) -> "tuple[Read, McpReply] | None":
         """An MCP request as a message, or as what is to be done for it; None: it is no MCP."""
-        head, body = request.head, request.body
-        if not (mcp.may_be_mcp(head, body) or (self._added and self._added.search(body))):
-            return None
-        asked: mcp.Request | None = mcp.Request(self._server)
-        try:
-            asked = mcp.read(head, body, self._server)
-            answer = self._answer(asked) if asked else None
-        except mcp.Refused as refused:
-            answer = refused.answer
+        head, body, tools = request.head, request.body, self._catalogue.tools
+        may_be_mcp = mcp.may_be_mcp(head, body) or (tools and b'"tools' in body)
+        asked = mcp.read(head, body, self._server) if may_be_mcp else None
+        answer = self._answer(asked) if asked else None
         if asked is None or answer is None:
             return None
         reply = McpReply(self._transport, Envelope(), respond, asked)
@@ -75,12 +67,12 @@ class McpEndpoint:
         return (reply.envelope, None, lambda caller: respond(*answer), ()), reply
 
     def _answer(self, asked: mcp.Request) -> mcp.Answer | Call | None:
-        if asked.id is UNSET:
-            return 202, b""
         is_plain = asked.method == "tools/call" and not asked.headers
-        if is_plain and asked.params["name"] not in self._catalogue.tools:
+        if is_plain and str(asked.params.get("name")) not in self._catalogue.tools:
             return None  # Foreign agents call so, who know of no handshake.
-        return self._catalogue.answer(asked)
+        if asked.id is UNSET and not asked.refusal:
+            return 202, b""
+        return asked.refusal or self._catalogue.answer(asked)
 
     def _called(self, reply: "McpReply", request: HttpRequest) -> Read:
         """A call of a tool: as what is to be done, or as a message whose envelope is filled in."""
