@@ -3,7 +3,6 @@
 The tool of a message takes it without its envelope, which is filled in, and returns the answer.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,19 +18,14 @@ from agentleague.protocol.messages import MESSAGES, METHODS, Message
 ENVELOPE = frozenset({"message_type", *Message.__struct_fields__}) - {"auth_token"}
 LIST_MS = 60_000  # so long a list may be kept
 _QUERIES = ("LEAGUE_QUERY", "MATCH_STATE_REQUEST")
-_ADDRESSES = ("uri", "uriTemplate")
-_LISTS = {
-    **{"tools/list": "tools", "resources/list": "resources"},
-    **{"resources/templates/list": "resourceTemplates", "prompts/list": "prompts"},
-}
+_LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 _STATELESS_ONLY = {"server/discover": True, "initialize": False, "ping": False}
-_TYPES: dict[str, tuple[type, ...]] = {
-    **{"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)},
-    **{"object": (dict,), "array": (list,)},
-}
+_TYPES: dict[str, Any] = {"string": str, "integer": int, "number": int | float, "boolean": bool}
+_TYPES |= {"object": dict, "array": list}
 _UNSAID = ("$schema", "$id", "title", "examples")  # to save words, which models pay for
 _UNSAID_OF_ANSWERS = (*_UNSAID, "description", "default", "minimum", "maximum")
 _SHOWN = 100  # letters of what was sent
+_JSON = "application/json"
 _ERROR = {
     "type": "object",
     "properties": {"message_type": {"enum": ["LEAGUE_ERROR", "GAME_ERROR"]}},
@@ -78,8 +72,9 @@ class Tool(Struct, frozen=True):
         for name, value in arguments.items():
             if name not in known:
                 return f"there is no argument {name[:_SHOWN]!r}; {self.parameters}"
-            kinds = _TYPES.get(str(known[name].get("type")), (object,))
-            if not isinstance(value, kinds) or (type(value) is bool and int in kinds):
+            kind = _TYPES.get(str(known[name].get("type")))
+            is_other = isinstance(value, bool) is not (kind is bool)  # A bool is an int in Python.
+            if kind and (is_other or not isinstance(value, kind)):
                 return f"the argument {name!r} must be of type {known[name]['type']}"
         return ""
 
@@ -95,16 +90,16 @@ class Resource(NamedTuple):
     @property
     def row(self) -> dict[str, Any]:
         """How it is listed."""
-        address = _ADDRESSES["{" in self.uri]
-        about = {"name": self.name, "description": self.description}
-        return {address: self.uri, **about, "mimeType": "application/json"}
+        about = {"name": self.name, "description": self.description, "mimeType": _JSON}
+        return {"uriTemplate" if "{" in self.uri else "uri": self.uri, **about}
 
     def query(self, uri: str) -> dict[str, Any] | None:
         """The query that reads an address; None if it is that of another resource."""
         stem, _, name = self.uri.rstrip("}").partition("{")
-        found = re.fullmatch(re.escape(stem) + ("([^/]+)" if name else ""), uri)
-        params = {name: found[1]} if found and name else {}
-        return {"query_type": self.query_type, "query_params": params} if found else None
+        value = uri.removeprefix(stem)
+        if not uri.startswith(stem) or "/" in value or bool(value) != bool(name):
+            return None
+        return {"query_type": self.query_type, "query_params": {name: value} if name else {}}
 
 
 class Prompt(NamedTuple):
@@ -178,22 +173,22 @@ class Catalogue:
         about |= {"protocolVersion": asked if asked in known else known[0]}
         return request.result({**about, "serverInfo": request.server})
 
-    def _ping(self, request: Request) -> Answer:
-        return request.result({})
-
     def _list(self, request: Request) -> Answer:
         return request.result(self._lists[request.method], fresh_ms=LIST_MS)
 
     @cached_property
     def _lists(self) -> dict[str, dict[str, list[Any]]]:
         """All lists; the tools that were added come first, then messages in the table's order."""
-        added, rows = self.tools, [each.row for each in self._resources]
-        messages = (name for method, name in self._methods.items() if method not in added)
-        tools = [each.row for each in (*added.values(), *map(_of_message, messages))]
-        prompts = [{"name": name, "description": it[1]} for name, it in self._prompts.items()]
-        addresses, templates = ([row for row in rows if key in row] for key in _ADDRESSES)
-        lists = (tools, addresses, templates, prompts)
-        return {each: {_LISTS[each]: rows} for each, rows in zip(_LISTS, lists, strict=True)}
+        messages = (name for method, name in self._methods.items() if method not in self.tools)
+        tools, rows = (*self.tools.values(), *map(_of_message, messages)), self._resources
+        prompts = [each._asdict() for each in self._prompts.values()]
+        lists = {
+            "tools": [each.row for each in tools],
+            "resources": [each.row for each in rows if "{" not in each.uri],
+            "resourceTemplates": [each.row for each in rows if "{" in each.uri],
+            "prompts": [{key: each[key] for key in ("name", "description")} for each in prompts],
+        }
+        return {each: {key: lists[key]} for each, key in zip(_LISTS, lists, strict=True)}
 
     def _call(self, request: Request) -> Answer | Call:
         name, arguments = request.params["name"], request.params.get("arguments") or {}
@@ -225,9 +220,12 @@ class Catalogue:
 
 _HANDLERS: dict[str, Callable[[Catalogue, Request], Answer | Call]] = {
     **dict.fromkeys(_LISTS, Catalogue._list),
-    **{"server/discover": Catalogue._begin, "initialize": Catalogue._begin},
-    **{"ping": Catalogue._ping, "tools/call": Catalogue._call},
-    **{"resources/read": Catalogue._read, "prompts/get": Catalogue._prompt},
+    "server/discover": Catalogue._begin,
+    "initialize": Catalogue._begin,
+    "ping": lambda catalogue, request: request.result({}),
+    "tools/call": Catalogue._call,
+    "resources/read": Catalogue._read,
+    "prompts/get": Catalogue._prompt,
 }
 
 
@@ -246,7 +244,7 @@ def write_result(request: Request, value: bytes, text: str = "", *, failed: bool
     if failed:
         is_read = request.method == "resources/read"
         return not_found(request, text) if is_read else request.error(mcp.INTERNAL, text)
-    about = {"uri": request.params["uri"], "mimeType": "application/json"}
+    about = {"uri": request.params["uri"], "mimeType": _JSON}
     return request.result({"contents": [{**about, "text": value.decode()}]}, fresh_ms=0)
 
 
