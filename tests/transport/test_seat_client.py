@@ -303,6 +303,22 @@ def test_a_request_that_failed_is_repeated_soon(what, status, body, retry_after,
     assert {each for each, _ in scripted.said[-6:]} == {what}
 
 
+def test_a_poll_of_a_former_opening_is_not_waited_for():
+    answers = []
+    scripted = Scripted(lambda body, proof, respond: answers.append(respond))
+    scripted.open()
+    scripted.hand_out(1)
+    scripted.wait()
+    answers[0](200, b"yes")  # The poll before it goes on.
+    scripted.say(200, b'{"epoch":7,"state":"reopen"}')
+    scripted.say(200, b'{"epoch":9}')
+    scripted.say(200, b'{"epoch":9,"state":"superseded"}')
+
+    assert scripted.wait() == 0.25
+    what, poll = scripted.said[-1]
+    assert (what, poll["epoch"]) == ("poll", 9)
+
+
 def test_a_refusal_is_told_with_the_words_of_the_manager():
     scripted = Scripted()
     scripted.say(403, b"this token has no seat")

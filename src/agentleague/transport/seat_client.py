@@ -137,7 +137,7 @@ class SeatClient:
             self.ended()
         elif polled.state == "reopen":
             self.start()
-        elif polled.state == "superseded" and not self._flights:
+        elif polled.state == "superseded" and not self._current:
             self._rest()  # By a request of ours that came late: we need not be quick.
         else:
             self._deliver_all(polled.calls)
@@ -173,11 +173,16 @@ class SeatClient:
     def _try_again(self) -> None:
         self._poll() if self._epoch else self.start()
 
+    @property
+    def _current(self) -> int:
+        """Polls under way that may bring calls: not those from before the seat was opened again."""
+        return sum(flight.epoch == self._epoch for flight in self._flights)
+
     def _go_on(self) -> None:
         if self._is_over or self._is_delivering or self._is_resting or not self._epoch:
             return
-        if self._flights:
-            if self._unsent and len(self._flights) < _POLLS_MAX:
+        if self._current:
+            if self._unsent and self._current < _POLLS_MAX:
                 self._poll()
         elif self._fresh:
             self._stop_timer()
