@@ -4,6 +4,7 @@ Handing a call out changes nothing: it waits until it is answered or its time is
 poll repeats itself. The first answer to a call counts; a receipt tells what became of each.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -63,11 +64,11 @@ class Seats:
     def __init__(self, clock: Clock, first_epoch: int) -> None:
         self._clock, self._first_epoch = clock, first_epoch
         self._epochs = count(first_epoch + 1)
-        self._seats: dict[str, _Seat] = {}
+        self._seats: defaultdict[str, _Seat] = defaultdict(_Seat)
 
     def call(self, seat: str, body: bytes, proof: str, until: float, done: Done) -> Cancel:
         """Let a call wait for its answer; `done` is told once, later, unless it is cancelled."""
-        place, now = self._place(seat), self._clock.now()
+        place, now = self._seats[seat], self._clock.now()
         try:
             text = body.decode()
         except UnicodeDecodeError:
@@ -77,20 +78,20 @@ class Seats:
         place.last += 1
         # No later process gives the same id: an answer must not meet another call.
         call_id = f"c{self._first_epoch}-{place.last}"
-        stop_timer = self._clock.call_at(until, partial(self._late, place, call_id))
+        late = partial(self._end, place, call_id, "late", LATE)
+        stop_timer = self._clock.call_at(until, late)
         call = _Waiting(call_id, place.last, text, proof, until, done, stop_timer)
         place.waiting[call_id] = call
         if place.held:  # What else is called in this turn goes along.
-            self._clock.call_at(now, partial(self._wake, place, place.held))
+            self._clock.call_at(now, partial(self._release, place, place.held, "open"))
         return partial(self._end, place, call_id, "late")
 
     def open(self, seat: str, client: str = "") -> int:
         """Give the seat to an agent; the newest has it, unless it repeats itself."""
-        place = self._place(seat)
+        place = self._seats[seat]
         if client in place.clients:
             return place.clients[client]
-        if place.held:
-            self._release(place, "taken")
+        self._release(place, place.held, "taken")
         place.epoch, place.acked = next(self._epochs), 0
         if client:
             _keep(place.clients, client, place.epoch)
@@ -101,11 +102,11 @@ class Seats:
 
         Raises: WrongType, and nothing has changed.
         """
-        place = self._place(seat)
-        state = self._state(place, poll.epoch)
-        if state != "open":
-            stale = [Receipt(each.id, "stale") for each in poll.answers if state == "taken"]
-            respond(Polled(poll.epoch, state, (), tuple(stale)))
+        place = self._seats[seat]
+        if poll.epoch != place.epoch or not poll.epoch:
+            is_taken = self._first_epoch < poll.epoch < place.epoch
+            stale = tuple([Receipt(each.id, "stale") for each in poll.answers if is_taken])
+            respond(Polled(poll.epoch, "taken" if is_taken else "reopen", (), stale))
             return lambda: None
         if poll.ack > place.offered:
             raise WrongType(
@@ -113,77 +114,59 @@ class Seats:
                 "out; send the seq of the last call you got",
                 field="ack",
             )
-        if place.held:
-            self._release(place, "superseded")
+        self._release(place, place.held, "superseded")
         receipts = tuple([Receipt(each.id, self._take(place, each)) for each in poll.answers])
         place.acked = max(place.acked, poll.ack)
         held = place.held = _Held(respond, receipts)
         wait = min(poll.wait, wire.WAIT_SECONDS)
         if not wait or any(call.seq > place.acked for call in place.waiting.values()):
-            self._release(place, "open")
+            self._release(place, held, "open")
         else:
-            wake, until = partial(self._wake, place, held), self._clock.now() + wait
-            held.stop_timer = self._clock.call_at(until, wake)
+            release, until = partial(self._release, place, held, "open"), self._clock.now() + wait
+            held.stop_timer = self._clock.call_at(until, release)
         return partial(self._drop, place, held)
 
     def end_polls(self) -> None:
         """Answer every poll that is held: this process ends."""
         for place in self._seats.values():
-            if place.held:
-                self._release(place, "open")
-
-    def _place(self, seat: str) -> _Seat:
-        return self._seats.get(seat) or self._seats.setdefault(seat, _Seat())
-
-    def _state(self, place: _Seat, epoch: int) -> State:
-        if epoch == place.epoch and epoch:
-            return "open"
-        return "taken" if self._first_epoch < epoch < place.epoch else "reopen"
+            self._release(place, place.held, "open")
 
     def _take(self, place: _Seat, answer: SeatAnswer) -> Taken:
         call = place.waiting.get(answer.id)
         if call is None:
             return place.over.get(answer.id, "unknown")
         if self._clock.now() >= call.until:  # Its timer is late.
-            self._late(place, answer.id)
+            self._end(place, answer.id, "late", LATE)
             return "late"
-        self._end(place, answer.id, "duplicate")
         body, status = answer.body.encode(), answer.status
-        if (
-            len(body) > wire.BODY_BYTES
-        ):  # Who asked would drop the connection, and blame the manager.
+        if len(body) > wire.BODY_BYTES:  # Who asked would drop the connection, and blame us.
             status, body = AGENT_FAILED, b""
         elif status not in (200, 202) and not 400 <= status < 500:
             status = AGENT_FAILED
-        call.done(status, body)
+        self._end(place, answer.id, "duplicate", status, body)
         return "taken"
 
-    def _late(self, place: _Seat, call_id: str) -> None:
-        call = place.waiting[call_id]
-        self._end(place, call_id, "late")
-        call.done(LATE, b"")
-
-    def _end(self, place: _Seat, call_id: str, state: Taken) -> None:
-        call = place.waiting.pop(call_id, None)
-        if call:
+    def _end(
+        self, place: _Seat, call_id: str, state: Taken, status: int = 0, body: bytes = b""
+    ) -> None:
+        """A call is over; without a status who asked is not told."""
+        if call := place.waiting.pop(call_id, None):
             call.stop_timer()
             _keep(place.over, call_id, state)
-
-    def _wake(self, place: _Seat, held: _Held) -> None:
-        if place.held is held:
-            self._release(place, "open")
+            if status:
+                call.done(status, body)
 
     def _drop(self, place: _Seat, held: _Held) -> None:
         if place.held is held:
             place.held = None
             held.stop_timer()
 
-    def _release(self, place: _Seat, state: State) -> None:
-        held, epoch = place.held, place.epoch
-        assert held
-        self._drop(place, held)
-        calls = self._due(place) if state == "open" else ()
-        held.respond(Polled(epoch, state, calls, held.receipts))
+    def _release(self, place: _Seat, held: _Held | None, state: State) -> None:
+        """Answer a poll, if it is still held."""
+        if held and place.held is held:
+            self._drop(place, held)
+            calls = self._due(place) if state == "open" else ()
+            held.respond(Polled(place.epoch, state, calls, held.receipts))
 
     def _due(self, place: _Seat) -> tuple[SeatCall, ...]:
         due: list[SeatCall] = []
