@@ -30,10 +30,10 @@ from agentleague.transport.fallback import Conversation, PeerDialects, as_value,
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import Call, ClientLimits, HttpClient, Post, request_of
 from agentleague.transport.http_connection import HttpAnswer, Outgoing
-from agentleague.transport.http_seats import READ_BYTES, SeatingClient, SeatRoutes, seat_client
+from agentleague.transport.http_seats import SeatingClient, SeatRoutes
 from agentleague.transport.http_server import HttpRequest, HttpServer, Response, ServerLimits
 from agentleague.transport.mcp import McpEndpoint, McpReply, Read, Todo
-from agentleague.transport.seat_client import SeatClient
+from agentleague.transport.seat_client import READ_BYTES, SeatClient, seat_client
 from agentleague.transport.seats import Seats
 
 T = TypeVar("T")

@@ -1,9 +1,8 @@
-"""Seats over HTTP: end points at the manager for agents that only call out, and their way there."""
+"""Seats at a manager over HTTP: end points for agents that only call out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from secrets import token_hex
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from agentleague import errors
 from agentleague.dialects import requests
@@ -13,20 +12,17 @@ from agentleague.protocol import seats as wire
 from agentleague.protocol.fast_path import own_form
 from agentleague.protocol.mcp import bearer
 from agentleague.protocol.seats import Opened, Opening, Poll
-from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.roles.ports import Cancel, Clock
-from agentleague.roles.stimuli import Caller, Headers, write_headers
+from agentleague.roles.stimuli import Caller, Headers
 from agentleague.transport.guard import Guard
-from agentleague.transport.http_client import Call, HttpAnswer, HttpClient, Post, request_of
-from agentleague.transport.http_response import Handler, HttpRequest, Response
-from agentleague.transport.seat_client import SeatClient
+from agentleague.transport.http_client import Call, HttpClient
+from agentleague.transport.http_response import HttpRequest, Response
 from agentleague.transport.seats import AGENT_FAILED, FULL, LATE, Seats
 
 if TYPE_CHECKING:
     from agentleague.transport.http import HttpTransport, TransportPolicy
 
 CALL_SECONDS = 3_600.0  # that a referee may wait; it leaves when its own time is over
-READ_BYTES = 1_048_576  # of the answer to a poll
 _NO_STORE = [("Cache-Control", "no-store")]
 _REFUSALS: dict[int, LeagueError] = {
     LATE: errors.NoAnswer("the agent at this seat did not answer in time"),
@@ -158,22 +154,3 @@ class SeatingClient(HttpClient):
         call.over = True
         seconds = self._clock.now() - call.started
         call.answered(0 if late else status, body, None, late, seconds)
-
-
-def seat_client(
-    clock: Clock, client: HttpClient, seat_url: str, token: Callable[[], str], handle: Handler
-) -> SeatClient:
-    """What fetches the calls at a seat; `handle` gets them as if they came over a socket."""
-
-    def post(what: str, body: bytes, until: float, done: Callable[[HttpAnswer], None]) -> Cancel:
-        header = write_headers([("Authorization", f"Bearer {token()}")])
-        call = Post(request=header + request_of(body), until=until, done=done)
-        client.send(f"{seat_url}/{what}", (call,))
-        return call.cancel
-
-    def deliver(body: bytes, proof: str, answer: Callable[[int, bytes], None]) -> None:
-        head = b"POST /mcp HTTP/1.1" + write_headers([(PROOF_HEADER, proof)] if proof else ())
-        request = HttpRequest("/mcp", body, "", head=head)
-        handle(request, cast(Response, lambda status, body, headers=(): answer(status, body)))
-
-    return SeatClient(clock, post, deliver, token_hex(8))

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from secrets import token_hex
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -12,13 +13,19 @@ from msgspec import Raw, Struct
 from agentleague.errors import LeagueError
 from agentleague.protocol import seats as wire
 from agentleague.protocol.seats import Opened, Opening, Polled, SeatAnswer, SeatCall
+from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.roles.ports import Cancel, Clock
-from agentleague.transport.http_connection import HttpAnswer
+from agentleague.roles.stimuli import write_headers
+from agentleague.transport import http_client
+from agentleague.transport.http_client import Done, HttpAnswer, HttpClient, request_of
+from agentleague.transport.http_response import Handler, HttpRequest, Response
 
 log = logging.getLogger(__name__)
 # "open" or "poll", the body, until when; is told what came of it, later.
-Post = Callable[[str, bytes, float, Callable[[HttpAnswer], None]], Cancel]
-Deliver = Callable[[bytes, str, Callable[[int, bytes], None]], None]  # body, proof, answer
+Post = Callable[[str, bytes, float, Done], Cancel]
+Respond = Callable[[int, bytes], None]  # status and body
+Deliver = Callable[[bytes, str, Respond], None]  # body, proof, what takes the answer
+READ_BYTES = 1_048_576  # of the answer to a poll
 _MARGIN_SECONDS = 5.0  # that the answer to a request may take longer than it may be held
 _LINGER_SECONDS = 0.02  # in which most agents answer: their answers go with the next poll
 _RETRY_SECONDS, _RETRY_SECONDS_MAX = 0.25, 2.0
@@ -55,13 +62,13 @@ class SeatClient:
         self._fresh: set[str] = set()  # those of them that may be answered at once
         self._unsent: dict[str, Raw] = {}  # answers by the id of their call
         self._failures = 0
-        self._is_over = self._is_delivering = self._is_resting = False
+        self._is_over = self._is_delivering = False
         self._stop_timer: Cancel = lambda: None
 
     def start(self) -> None:
         """Open the seat, and fetch calls until `stop`."""
         self._epoch = self._ack = 0
-        self._send("open", Opening(self._name), {}, self._opened)
+        self._send("open", _encode(Opening(self._name)), {}, self._opened)
 
     def stop(self) -> None:
         """Leave the seat; what is answered later is lost."""
@@ -73,54 +80,47 @@ class SeatClient:
 
     def finish(self, done: Callable[[], None], seconds: float) -> None:
         """Bring the answers that are ready, and leave; `done` is told when the manager has them."""
-        flights = list(self._flights)
-        answers = {key: each for flight in flights for key, each in flight.answers.items()}
+        for flight in reversed(self._flights):
+            self._unsent = {**flight.answers, **self._unsent}
         self.stop()
-        self._unsent = {**answers, **self._unsent}
-        if not self._unsent:
+        if self._unsent:
+            poll = self._write_poll(self._pack(), wait=0.0)
+            self._post("poll", poll, self._clock.now() + seconds, lambda got: done())
+        else:
             done()
-            return
-        said = {
-            "epoch": self._epoch,
-            "ack": self._ack,
-            "wait": 0.0,
-            "answers": [*self._packed().values()],
-        }
-        self._post("poll", _encode(said), self._clock.now() + seconds, lambda got: done())
 
     def _send(
-        self, what: str, said: Any, answers: dict[str, Raw], done: Callable[..., None]
+        self, what: str, body: bytes, answers: dict[str, Raw], done: Callable[..., None]
     ) -> None:
         self._stop_timer()
-        self._is_resting = False
         flight = _Flight(self._epoch, answers)
         self._flights.append(flight)
         held = wire.WAIT_SECONDS if what == "poll" else 0.0
         until = self._clock.now() + held + _MARGIN_SECONDS
-        flight.cancel = self._post(what, _encode(said), until, partial(done, flight))
+        flight.cancel = self._post(what, body, until, partial(done, flight))
 
     def _poll(self) -> None:
         self._fresh.clear()
-        answers = self._packed()
-        wait = 0.0 if self._unsent else wire.WAIT_SECONDS
-        said = {"epoch": self._epoch, "ack": self._ack, "wait": wait}
-        self._send("poll", said | {"answers": [*answers.values()]}, answers, self._polled)
+        answers = self._pack()
+        poll = self._write_poll(answers, wait=0.0 if self._unsent else wire.WAIT_SECONDS)
+        self._send("poll", poll, answers, self._polled)
 
-    def _packed(self) -> dict[str, Raw]:
+    def _pack(self) -> dict[str, Raw]:
         """Answers for one poll, which are unsent no more."""
         answers, size = dict[str, Raw](), 0
-        for call_id, answer in self._unsent.items():
+        for call_id, answer in list(self._unsent.items())[: wire.CALLS_MAX]:
             size += len(bytes(answer))
-            if answers and (size > _ANSWERS_BYTES or len(answers) == wire.CALLS_MAX):
+            if size > _ANSWERS_BYTES:
                 break
-            answers[call_id] = answer
-        for call_id in answers:
-            del self._unsent[call_id]
+            answers[call_id] = self._unsent.pop(call_id)
         return answers
 
+    def _write_poll(self, answers: dict[str, Raw], wait: float) -> bytes:
+        brought = [*answers.values()]
+        return _encode({"epoch": self._epoch, "ack": self._ack, "wait": wait, "answers": brought})
+
     def _opened(self, flight: _Flight, got: HttpAnswer) -> None:
-        opened = self._read(flight, got, Opened)
-        if opened:
+        if opened := self._read(flight, got, Opened):
             self._epoch = opened.epoch
             self._poll()
 
@@ -165,13 +165,10 @@ class SeatClient:
     def _rest(self, seconds: float = 0.0) -> None:
         """Say nothing for a while: the manager is away, or will not have us."""
         self._stop_timer()
-        self._is_resting = True
         seconds = max(seconds, min(_RETRY_SECONDS * 2**self._failures, _RETRY_SECONDS_MAX))
         self._failures = min(self._failures + 1, 8)
-        self._stop_timer = self._clock.call_at(self._clock.now() + seconds, self._try_again)
-
-    def _try_again(self) -> None:
-        self._poll() if self._epoch else self.start()
+        again = self._poll if self._epoch else self.start
+        self._stop_timer = self._clock.call_at(self._clock.now() + seconds, again)
 
     @property
     def _current(self) -> int:
@@ -179,7 +176,8 @@ class SeatClient:
         return sum(flight.epoch == self._epoch for flight in self._flights)
 
     def _go_on(self) -> None:
-        if self._is_over or self._is_delivering or self._is_resting or not self._epoch:
+        is_resting = self._failures and not self._flights
+        if self._is_over or self._is_delivering or is_resting or not self._epoch:
             return
         if self._current:
             if self._unsent and self._current < _POLLS_MAX:
@@ -216,3 +214,22 @@ class SeatClient:
             answer = _encode(SeatAnswer(call_id, 500, ""))
         self._unsent[call_id] = Raw(answer)
         self._go_on()
+
+
+def seat_client(
+    clock: Clock, client: HttpClient, seat_url: str, token: Callable[[], str], handle: Handler
+) -> SeatClient:
+    """What fetches the calls at a seat; `handle` gets them as if they came over a socket."""
+
+    def post(what: str, body: bytes, until: float, done: Done) -> Cancel:
+        header = write_headers([("Authorization", f"Bearer {token()}")])
+        call = http_client.Post(request=header + request_of(body), until=until, done=done)
+        client.send(f"{seat_url}/{what}", (call,))
+        return call.cancel
+
+    def deliver(body: bytes, proof: str, answer: Respond) -> None:
+        head = b"POST /mcp HTTP/1.1" + write_headers([(PROOF_HEADER, proof)] if proof else ())
+        request = HttpRequest("/mcp", body, "", head=head)
+        handle(request, cast(Response, lambda status, body, headers=(): answer(status, body)))
+
+    return SeatClient(clock, post, deliver, token_hex(8))
