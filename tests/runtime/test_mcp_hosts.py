@@ -76,6 +76,8 @@ def test_a_manager_that_is_killed_in_a_turn_asks_for_it_again_and_nobody_loses(t
     manager.wait()
     begin(tmp_path, port=port, referee=False)
 
+    early = {"seat": hosts[0].seat, "move": "odd", "turn_id": before[0]["turn_id"]}
+    assert "Call wait_for_turn" in hosts[0].refused("submit_move", **early)
     after = [host.wait_for("your_turn") for host in hosts]
     for host, shown in zip(hosts, after, strict=True):
         host.call("submit_move", move="even", turn_id=shown["turn_id"])
@@ -186,7 +188,8 @@ def test_a_bearer_is_a_seat_and_joins_once(lobby):
 
     assert joined[0] == joined[1]
     assert joined[0]["seat"] == own
-    assert host.result("wait_for_turn", max_wait_seconds=0)["structuredContent"]["status"]
+    news = [host.result("wait_for_turn", seen=0)["structuredContent"]["news"] for _ in range(3)]
+    assert news[0] == news[1] == news[2] != []
     assert "seat: send the one" in stranger.refused("wait_for_turn")
     assert stranger.join("Ann")["seat"] != own
 
@@ -199,11 +202,13 @@ def test_a_league_takes_so_many_hosts_and_those_with_its_code(tmp_path):
     guesses = [host.refused("join_league", name="Ann", join_code=f"w{n}") for n in range(70)]
     assert "send it as" in host.refused("join_league", name="Ann")
     host.join("Ann", join_code="amber-falcon-tin-seven")
+    again = host.call("join_league", name="Ann")
     full = other.refused("join_league", name="Bob", join_code="amber-falcon-tin-seven")
 
     assert "join_code is not this league's" in guesses[0]
     assert "too many wrong codes came from your address" in guesses[-1]
     assert "takes 1 hosted player" in full
+    assert again["seat"] == host.seat
 
 
 def test_a_manager_that_is_stopped_lets_no_host_wait(tmp_path):

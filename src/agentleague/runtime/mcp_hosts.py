@@ -58,9 +58,9 @@ class McpHosts:
         manager.leaving.append(self._stop)
 
     async def _stop(self) -> None:
-        for hosted, running in self._players.values():
+        for hosted, _ in self._players.values():
             hosted.release()
-            await running.stop()
+        await asyncio.gather(*(running.stop() for _, running in self._players.values()))
 
     # Tools
 
