@@ -11,6 +11,7 @@ from commands import BIN, first_line, free_port, run, started
 pytestmark = needs_foreign_software
 # A kind of client -> the environment that it runs in.
 CLIENTS = {"mcp1": MCP_1, "mcp2": MCP_2, "mcp2-legacy": MCP_2, "fastmcp": MCP_2}
+WITH_HANDSHAKE = {"mcp1", "mcp2-legacy"}  # The others agree on the stateless revision.
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
@@ -21,7 +22,9 @@ def test_a_client_of_others_lists_tools_registers_and_asks(kind, tmp_path):
     done = run(client_command(CLIENTS[kind], "register", kind, f"http://127.0.0.1:{port}/mcp"))
 
     told = json.loads(done.stdout)
+    assert told["version"] == ("2025-11-25" if kind in WITH_HANDSHAKE else "2026-07-28")
     assert {"register_player", "league_query"} <= set(told["tools"])
+    assert ("standings" in told["resources"], told["prompts"]) == (True, ["play"])
     assert (told["joined"]["status"], told["joined"]["player_id"]) == ("ACCEPTED", "P01")
     assert told["status"]["data"]["you"] == "P01"
     assert "token" in told["refused"]

@@ -11,7 +11,7 @@ async def connected(kind, url, token=""):
     """A client of a kind; with a token it sends it as a bearer."""
     async with AsyncExitStack() as stack:
         client = await _OPEN[kind](stack, url, token)
-        yield Connection(client)
+        yield Connection(*client)
 
 
 async def _mcp1(stack, url, token):
@@ -20,8 +20,8 @@ async def _mcp1(stack, url, token):
 
     streams = await stack.enter_async_context(streamablehttp_client(url, _bearer(token)))
     session = await stack.enter_async_context(ClientSession(*streams[:2]))
-    await session.initialize()
-    return session
+    begun = await session.initialize()
+    return session, begun.protocolVersion
 
 
 async def _mcp2(stack, url, token, **options):
@@ -32,7 +32,8 @@ async def _mcp2(stack, url, token, **options):
     if token:
         http = httpx2.AsyncClient(headers=_bearer(token), timeout=60)
         url = streamable_http_client(url, http_client=await stack.enter_async_context(http))
-    return await stack.enter_async_context(Client(url, **options))
+    client = await stack.enter_async_context(Client(url, **options))
+    return client, client.protocol_version
 
 
 async def _mcp2_legacy(stack, url, token):
@@ -42,7 +43,8 @@ async def _mcp2_legacy(stack, url, token):
 async def _fastmcp(stack, url, token):
     from fastmcp import Client
 
-    return await stack.enter_async_context(Client(url, auth=token or None))
+    client = await stack.enter_async_context(Client(url, auth=token or None))
+    return client, client.protocol_version
 
 
 def _bearer(token):
@@ -59,13 +61,13 @@ class Refused(Exception):
 class Connection:
     """What all of them can do, in the same words."""
 
-    def __init__(self, client):
-        self._client = client
+    def __init__(self, client, version):
+        self._client, self.version = client, version  # of the protocol
 
-    async def tools(self):
-        """The names of all tools."""
-        listed = await self._client.list_tools()
-        return [tool.name for tool in getattr(listed, "tools", listed)]
+    async def listed(self, what):
+        """The names of all tools, resources or prompts."""
+        rows = await getattr(self._client, f"list_{what}")()
+        return [row.name for row in getattr(rows, what, rows)]
 
     async def call(self, tool, **arguments):
         """What a tool returns: its structured content, which the text repeats."""

@@ -11,7 +11,7 @@ async def main(kind, url):
     """Play to the end, then print what was seen on the way."""
     moves = []
     async with connected(kind, url) as client:
-        tools, prompt = await client.tools(), await client.prompt("play")
+        tools, prompt = await client.listed("tools"), await client.prompt("play")
         joined = await client.call("join_league", name=kind)
         shown, seat = {"status": "waiting"}, joined["seat"]
         while shown["status"] != "league_over":

@@ -11,16 +11,16 @@ async def main(kind, url):
     """Print what there is, who it became, and what it was told with its token and without."""
     meta = {"display_name": kind, "contact_endpoint": "http://127.0.0.1:9/mcp"}
     async with connected(kind, url) as client:
-        tools = await client.tools()
+        lists = {each: await client.listed(each) for each in ("tools", "resources", "prompts")}
         joined = await client.call("register_player", player_meta=meta)
         try:
             refused = await client.call("league_query", query_type="GET_NEXT_MATCH")
         except Refused as error:
             refused = str(error)
+        told = {"version": client.version, **lists, "joined": joined, "refused": refused}
     async with connected(kind, url, joined["auth_token"]) as client:
         status = await client.call("league_query", query_type="GET_STATUS")
-    told = {"joined": joined, "status": status, "refused": refused}
-    print(json.dumps({"tools": tools, **told}))
+    print(json.dumps({**told, "status": status}))
 
 
 asyncio.run(main(*sys.argv[1:]))
