@@ -1,8 +1,10 @@
 """Bugs that the simulator found, each as small as it gets."""
 
 import pytest
+from msgspec import json
 
-from agentleague.league.events import LeagueEnded, MatchDecided, RoundEnded
+from agentleague.league.events import LeagueEnded, MatchClosed, MatchDecided, RoundEnded
+from agentleague.protocol.messages import LeagueStandingsUpdate, StandingRow
 from agentleague.simulation import agents as traits
 from agentleague.simulation.faults import Fault, Faults
 from agentleague.simulation.invariants import LeagueHistory, check
@@ -190,3 +192,28 @@ def test_superseded_ids_of_a_foreign_referee_get_no_match(restart):
     assert len(superseded) > 1, "it tried several times"
     assert not set(held) & set(superseded)
     assert len(set(held)) == 2, "it takes part all the same"
+
+
+def test_a_table_that_waited_while_the_organiser_ruled_may_count_what_its_player_was_told():
+    # Found by chaos, seed 1004: the ruling was held against the older table.
+    league, player = running(), url_of("player1")
+    observer, player_id = league.observer, league.player_id("player1")
+
+    def rows(kind):
+        observer.catch_up()
+        return sum(isinstance(event, kind) for event in observer.events)
+
+    league.run_until(lambda: rows(MatchClosed) == 1)
+    league.processes["player1"].stall(3.0)  # The table of the round's end waits behind this one.
+    league.run_until(lambda: rows(RoundEnded) == 1)
+    match_id = observer.league.matches.of_player[player_id][0].match_id
+    commanded(league, "rule", match_id=match_id, verdict="no_contest", reason="by the test")
+    ruled = len(observer.deliveries)
+    league.run()
+
+    check(league)
+    came = [each.message for each in observer.deliveries[ruled:] if each.url == player]
+    tables = [each.standings for each in came if isinstance(each, LeagueStandingsUpdate)]
+    rows_shown = [row for table in tables for row in json.decode(table, type=list[StandingRow])]
+    played = [row.played for row in rows_shown if row.player_id == player_id]
+    assert played[:3] == [0, 1, 0]
