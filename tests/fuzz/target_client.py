@@ -6,7 +6,7 @@ from random import Random
 from zlib import crc32
 
 from agentleague.transport.guard import Endpoint, Guard
-from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
+from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient, Post, request_of
 from agentleague.transport.http_connection import Connection
 from fuzz.loop import StillLoop, Wire
 from fuzz.seeds import HTTP_ANSWERS
@@ -54,7 +54,10 @@ def _talk(data: bytes, rng: Random, loop: StillLoop) -> None:
 
         ordered = rng.random() < 0.5
         url = "http://127.0.0.1:8101/mcp"
-        cancels.append(client.post(url, b"{}", loop.time() + 5.0, done, ordered=ordered))
+        until = loop.time() + 5.0
+        call = Post(request=request_of(b"{}"), until=until, done=done, ordered=ordered)
+        client.send(url, (call,))
+        cancels.append(call.cancel)
     loop.settle()
     cancelled = rng.randrange(calls) if rng.random() < 0.2 else None
     if cancelled is not None:

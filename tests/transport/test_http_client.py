@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agentleague.errors import UNREACHABLE, NoAnswer, NoConnection
 from agentleague.transport import guard
 from agentleague.transport.guard import Guard
-from agentleague.transport.http_client import ClientLimits, HttpClient
+from agentleague.transport.http_client import ClientLimits, HttpClient, Post, request_of
 from agentleague.transport.http_connection import Connection
 from examples import examples
 from scripted_server import server
@@ -56,9 +56,11 @@ class Caller:
             future.set_result(answer)  # A second call of `done` would raise here.
 
         posting = True
-        cancel = self.client.post(url, body, loop.time() + seconds, done, ordered=ordered)
+        until = loop.time() + seconds
+        call = Post(request=request_of(body), until=until, done=done, ordered=ordered)
+        self.client.send(url, (call,))
         posting = False
-        return future, cancel
+        return future, call.cancel
 
     async def post(self, url, body=b"{}", **options):
         return await self.start(url, body, **options)[0]

@@ -28,7 +28,7 @@ from agentleague.roles.stimuli import Caller
 from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import Conversation, PeerDialects, as_value, read
 from agentleague.transport.guard import Guard
-from agentleague.transport.http_client import Call, ClientLimits, HttpClient, Post, request_of
+from agentleague.transport.http_client import Call, ClientLimits, HttpClient, request_of
 from agentleague.transport.http_connection import HttpAnswer, Outgoing
 from agentleague.transport.http_seats import SeatingClient, SeatRoutes
 from agentleague.transport.http_server import HttpRequest, HttpServer, Response, ServerLimits
@@ -267,9 +267,7 @@ class HttpTransport:
         # A list of tools may be as long as what a manager says.
         is_long = what.message is None or type(what.message) in TO_A_MANAGER
         client = self._to_manager if is_long else self._client
-        call = Post(request=what.headers + request_of(what.body), until=until, done=answered)
-        client.send(url, (call,))
-        return call.cancel
+        return client.post(url, what.body, until, answered, what.headers)
 
     def _on_request(self, request: HttpRequest, respond: Response) -> None:
         body, source, proxies = request.body, request.source, self._policy.proxies

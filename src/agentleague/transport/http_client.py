@@ -16,6 +16,7 @@ from typing import Any
 from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
 from agentleague.protocol.seats import is_seat
 from agentleague.protocol.tokens import proof_line
+from agentleague.roles.ports import Cancel
 from agentleague.transport.event_loop import Deadlines, WriteBatching, descriptors
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, no_connection, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, HttpAnswer
@@ -133,11 +134,9 @@ class HttpClient:
         self._shared: _Shared | None = None
         self._stopped = False
 
-    def post(
-        self, url: str, body: bytes, until: float, done: Done, *, ordered: bool = False
-    ) -> Callable[[], None]:
+    def post(self, url: str, body: bytes, until: float, done: Done, headers: bytes = b"") -> Cancel:
         """Posts `body`, tells `done` once what became of it by `until`; returns how to cancel."""
-        call = Post(request=request_of(body), until=until, done=done, ordered=ordered)
+        call = Post(request=headers + request_of(body), until=until, done=done)
         self.send(url, (call,))
         return call.cancel
 

@@ -16,8 +16,7 @@ from agentleague.protocol.seats import Opened, Opening, Polled, SeatAnswer, Seat
 from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.roles.ports import Cancel, Clock
 from agentleague.roles.stimuli import write_headers
-from agentleague.transport import http_client
-from agentleague.transport.http_client import Done, HttpAnswer, HttpClient, request_of
+from agentleague.transport.http_client import Done, HttpAnswer, HttpClient
 from agentleague.transport.http_response import Handler, HttpRequest, Response
 
 log = logging.getLogger(__name__)
@@ -223,9 +222,7 @@ def seat_client(
 
     def post(what: str, body: bytes, until: float, done: Done) -> Cancel:
         header = write_headers([("Authorization", f"Bearer {token()}")])
-        call = http_client.Post(request=header + request_of(body), until=until, done=done)
-        client.send(f"{seat_url}/{what}", (call,))
-        return call.cancel
+        return client.post(f"{seat_url}/{what}", body, until, done, header)
 
     def deliver(body: bytes, proof: str, answer: Respond) -> None:
         head = b"POST /mcp HTTP/1.1" + write_headers([(PROOF_HEADER, proof)] if proof else ())
