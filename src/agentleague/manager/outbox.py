@@ -105,7 +105,7 @@ class Outbox:
         for agent_id in agents:
             done, waiting = self._in_flight.pop(agent_id), self._waiting[agent_id]
             if ran_out or is_cut:  # Only the first was surely sent: the others wait again.
-                waiting[:0] = done[1:]
+                waiting[:0] = _newest_tables(done[1:])
                 del done[1:]
             if ran_out:
                 self._lagging.add(agent_id)
@@ -133,3 +133,11 @@ class Outbox:
             if not any(each is one for one in kept):
                 self._settled[each.subject].append(agent_id)
         waiting[:] = kept
+
+
+def _newest_tables(again: list[Outgoing]) -> list[Outgoing]:
+    """Messages to be told again: all may have been seen, so no older table follows the newest."""
+    tables = [each for each in again if type(each.message) is LeagueStandingsUpdate]
+    for each in tables:
+        each.message = tables[-1].message
+    return again
