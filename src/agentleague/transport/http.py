@@ -132,7 +132,7 @@ class HttpTransport:
         self._client = HttpClient(self.guard)
         if self._is_limited:
             self._client = SeatingClient(self.guard, self.seats, clock)
-            self._seat_routes = SeatRoutes(self, policy, clock, self.seats)
+            self._seat_routes = SeatRoutes(self, policy, clock)
         self._to_manager = HttpClient(self.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._clients = [self._client, self._to_manager]
         self._buckets = Buckets(policy.rate)

@@ -35,11 +35,9 @@ _TAKEN = codec.taken_by("player")
 class SeatRoutes:
     """The seats of a manager, as agents and referees call them."""
 
-    def __init__(
-        self, transport: "HttpTransport", policy: "TransportPolicy", clock: Clock, seats: Seats
-    ) -> None:
+    def __init__(self, transport: "HttpTransport", policy: "TransportPolicy", clock: Clock) -> None:
         self._transport, self._server, self._policy = transport, transport.server, policy
-        self._clock, self._seats = clock, seats
+        self._clock, self._seats = clock, transport.seats
         self._own_form = own_form(_TAKEN - requests.RESPELLED, thorough=True)
         self._held: dict[Response, Cancel] = {}  # of referees
         self._server.route(f"{wire.PREFIX}*", ("POST",), self._on_request)
@@ -60,11 +58,22 @@ class SeatRoutes:
             self._on_referee(player_id, request, respond)
         else:
             token = bearer(request.head)
-            is_owner = bool(action and token) and self._policy.seat_of(token) == player_id
+            fault = self._fault(player_id, action, token)
+            refuse = partial(self._refuse, respond, *fault) if fault else None
             serve = partial(self._on_agent, player_id, action, request, respond)
-            refuse = partial(self._refuse_agent, action, token, respond)
-            account = token if is_owner else ""
-            self._transport.limit(request, respond, account, serve if is_owner else refuse)
+            self._transport.limit(request, respond, "" if fault else token, refuse or serve)
+
+    def _fault(self, player_id: str, action: str, token: str) -> tuple[int, LeagueError] | None:
+        if not action:
+            there = "open, poll and mcp are at a seat: write /seats/P01/poll"
+            return 404, errors.InvalidRequest(there)
+        if not token:
+            how = "a seat needs the header Authorization: Bearer, and the token of its player"
+            return 401, errors.TokenMissing(how)
+        if self._policy.seat_of(token) != player_id:
+            how = "the token in Authorization has not this seat; register again with seat: true"
+            return 403, errors.TokenInvalid(how)
+        return None
 
     def _on_agent(
         self, player_id: str, action: str, request: HttpRequest, respond: Response
@@ -79,17 +88,6 @@ class SeatRoutes:
                 respond.lost = self._seats.poll(player_id, poll, partial(self._say, respond))
         except LeagueError as error:
             self._refuse(respond, 400, error)
-
-    def _refuse_agent(self, action: str, token: str, respond: Response) -> None:
-        if not action:
-            there = "open, poll and mcp are at a seat: write /seats/P01/poll"
-            self._refuse(respond, 404, errors.InvalidRequest(there))
-        elif not token:
-            how = "a seat needs the header Authorization: Bearer, and the token of its player"
-            self._refuse(respond, 401, errors.TokenMissing(how))
-        else:
-            how = "the token in Authorization has not this seat; register again with seat: true"
-            self._refuse(respond, 403, errors.TokenInvalid(how))
 
     def _on_referee(self, player_id: str, request: HttpRequest, respond: Response) -> None:
         body, source, proxies = request.body, request.source, self._policy.proxies
