@@ -175,7 +175,7 @@ class SeatClient:
         return sum(flight.epoch == self._epoch for flight in self._flights)
 
     def _go_on(self) -> None:
-        is_resting = self._failures and not self._flights
+        is_resting = self._failures and not self._current
         if self._is_over or self._is_delivering or is_resting or not self._epoch:
             return
         if self._current:
