@@ -11,18 +11,10 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from agentleague.dialects import answers, starting
+from agentleague.dialects import answers, sessions, starting
 from agentleague.dialects.complaints import in_its_words
 from agentleague.dialects.negotiation import NOTICES, Negotiation, Next, PeerDialect
-from agentleague.dialects.sessions import (
-    INITIALIZE,
-    INITIALIZED,
-    LISTING,
-    Session,
-    is_gone,
-    read_session,
-    wants_handshake,
-)
+from agentleague.dialects.sessions import Session
 from agentleague.dialects.table import Dialect, dialect_of
 from agentleague.dialects.tools import Tools, read_tools
 from agentleague.errors import LeagueError, NoAnswer, NoConnection
@@ -104,7 +96,7 @@ class _Handshake:
     def begin(self) -> None:
         """List the tools, in the session that is known or without any."""
         session = self._peer.session or Session()
-        listing = LISTING % self._dialects.next_id()
+        listing = sessions.LISTING % self._dialects.next_id()
         self._send(*session.write(listing), lambda got: self._listed(session, got))
 
     def _send(self, body: bytes, headers: bytes, done: Heard) -> None:
@@ -113,9 +105,9 @@ class _Handshake:
     def _listed(self, session: Session, got: HttpAnswer) -> None:
         tools = read_tools(got.body)
         has_none = not tools and not got.error and not self._has_asked
-        if has_none and (session.id or wants_handshake(got.status, got.body)):
+        if has_none and (session.id or sessions.wants_handshake(got.status, got.body)):
             self._has_asked, self._peer.session = True, None
-            self._send(INITIALIZE % self._dialects.next_id(), b"", self._begun)
+            self._send(sessions.INITIALIZE % self._dialects.next_id(), b"", self._begun)
             return
         if tools:
             self._peer.session = session
@@ -127,12 +119,12 @@ class _Handshake:
 
     def _begun(self, got: HttpAnswer) -> None:
         try:
-            session = None if got.error else read_session(got.body, got.session)
+            session = None if got.error else sessions.read_session(got.body, got.session)
         except NoConnection as problem:
             got, session = got._replace(error=problem), None
         if session:
             self._peer.session = session
-            self._send(*session.write(INITIALIZED), self._told)
+            self._send(*session.write(sessions.INITIALIZED), self._told)
             return
         if not got.error:  # Where nobody knows a handshake, the tools are called without.
             self._peer.tools = {}
@@ -179,7 +171,7 @@ class _Asking:
         body, headers = session.write(body) if session else (body, b"")
 
         def heard(got: HttpAnswer) -> None:
-            if self._is_renewed or not is_gone(session, got.status, got.body):
+            if self._is_renewed or not sessions.is_gone(session, got.status, got.body):
                 self._answered(got)
                 return
             self._is_renewed, peer = True, self._peer

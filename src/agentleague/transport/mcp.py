@@ -10,17 +10,9 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from agentleague.errors import LeagueError, MissingField, NotStarted
-from agentleague.protocol import codec, mcp
+from agentleague.protocol import codec, mcp, mcp_tools
 from agentleague.protocol.jsonrpc import Envelope, Form
-from agentleague.protocol.mcp_tools import (
-    ENVELOPE,
-    Call,
-    Catalogue,
-    Prompt,
-    Tool,
-    arguments_of,
-    write_result,
-)
+from agentleague.protocol.mcp_tools import ENVELOPE, Call, Catalogue, Prompt, Tool
 from agentleague.protocol.messages import MESSAGES, METHODS, PROTOCOL, Message
 from agentleague.protocol.timestamps import write
 from agentleague.roles.stimuli import Caller
@@ -120,7 +112,7 @@ class McpReply(Struct):
             text = why.error_description if why else ""
         else:
             body = codec.encode(answer)
-        status, told = write_result(self.asked, body, text, failed=failed)
+        status, told = mcp_tools.write_result(self.asked, body, text, failed=failed)
         is_full = failed and self.asked.method != "tools/call"
         self.respond(getattr(answer, "http_status", status) if is_full else status, told)
 
@@ -153,5 +145,5 @@ class McpReply(Struct):
         said = f"{told['error_name']}: {told['error_message'].rstrip('.')}."
         is_message = self.call.name.lower() in METHODS
         if isinstance(error, MissingField) and is_message:
-            return f"{said} For {self.call.name}, {arguments_of(*self.call[:2])}."
+            return f"{said} For {self.call.name}, {mcp_tools.arguments_of(*self.call[:2])}."
         return f"{said} {told['action_required']}"
