@@ -11,18 +11,16 @@ from agentleague.protocol import codec
 from agentleague.protocol import seats as wire
 from agentleague.protocol.fast_path import own_form
 from agentleague.protocol.mcp import bearer
-from agentleague.protocol.seats import Opened, Opening, Poll
 from agentleague.roles.ports import Cancel, Clock
 from agentleague.roles.stimuli import Caller, Headers
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import Call, HttpClient
 from agentleague.transport.http_response import HttpRequest, Response
-from agentleague.transport.seats import AGENT_FAILED, FULL, LATE, Seats
+from agentleague.transport.seats import AGENT_FAILED, CALL_SECONDS, FULL, LATE, Seats
 
 if TYPE_CHECKING:
     from agentleague.transport.http import HttpTransport, TransportPolicy
 
-CALL_SECONDS = 3_600.0  # that a referee may wait; it leaves when its own time is over
 _NO_STORE = [("Cache-Control", "no-store")]
 _REFUSALS: dict[int, LeagueError] = {
     LATE: errors.NoAnswer("the agent at this seat did not answer in time"),
@@ -80,12 +78,8 @@ class SeatRoutes:
     ) -> None:
         respond.to.exempt()
         try:
-            if action == "open":
-                client = wire.read(request.body, Opening).client
-                self._say(respond, Opened(self._seats.open(player_id, client)))
-            else:
-                poll = wire.read(request.body, Poll)
-                respond.lost = self._seats.poll(player_id, poll, partial(self._say, respond))
+            say = partial(self._say, respond)
+            respond.lost = self._seats.serve(player_id, action, request.body, say)
         except LeagueError as error:
             self._refuse(respond, 400, error)
 

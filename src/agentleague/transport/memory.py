@@ -11,14 +11,12 @@ from agentleague.protocol import codec
 from agentleague.protocol import seats as wire
 from agentleague.protocol.fast_path import own_form
 from agentleague.protocol.messages import Message
-from agentleague.protocol.seats import Opened, Opening, Poll
 from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.seats import Done, Seats
+from agentleague.transport.seats import CALL_SECONDS, Done, Seats
 
-SEAT_SECONDS = 3_600.0  # that a referee may wait at a seat; it leaves when its own time is over
 _TO_PLAYERS = codec.taken_by("player")
 
 
@@ -80,20 +78,17 @@ class MemoryTransport:
         self, path: str, body: bytes, source: str, token: str, respond: Done
     ) -> Cancel:
         """A request to a seat came in: from a referee, or from the agent with its token."""
-        (player_id, action), encode = wire.split(path), codec.encode
+        player_id, action = wire.split(path)
         if action == "mcp":
             message = requests.read_request(body, _TO_PLAYERS, thorough=True)[1]
             caller = Caller(source, (message and message.auth_token) or None)
             if message and self.may_call(player_id, message, caller):
-                until = self._clock.now() + SEAT_SECONDS
+                until = self._clock.now() + CALL_SECONDS
                 return self.seats.call(player_id, body, "", until, respond)
-        elif self.seat_of(token) == player_id and action == "open":
-            opened = Opened(self.seats.open(player_id, wire.read(body, Opening).client))
-            respond(200, encode(opened))
-            return lambda: None
         elif self.seat_of(token) == player_id:
-            said = wire.read(body, Poll)
-            return self.seats.poll(player_id, said, lambda polled: respond(200, encode(polled)))
+            return self.seats.serve(
+                player_id, action, body, lambda said: respond(200, codec.encode(said))
+            )
         respond(403, b"")
         return lambda: None
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -20,6 +20,7 @@ from agentleague.roles.ports import Cancel, Clock
 Done = Callable[[int, bytes], None]  # HTTP status and body; ours have no body
 Respond = Callable[[Polled], None]
 BAD, LATE, AGENT_FAILED, FULL = 400, 408, 424, 429
+CALL_SECONDS = 3_600.0  # that a referee may wait; it leaves when its own time is over
 HANDED_BYTES = 65_536  # of calls in one answer to a poll, if there are several
 _REMEMBERED = 64  # calls that are over, and programs that opened a seat
 V = TypeVar("V")
@@ -85,6 +86,13 @@ class Seats:
         if place.held:  # What else is called in this turn goes along.
             self._clock.call_at(now, partial(self._release, place, place.held, "open"))
         return partial(self._end, place, call_id, "late")
+
+    def serve(self, seat: str, action: str, body: bytes, say: Callable[[Any], None]) -> Cancel:
+        """Open a seat for its agent, or take its poll. Raises LeagueError: nothing has changed."""
+        if action == "poll":
+            return self.poll(seat, wire.read(body, Poll), say)
+        say(wire.Opened(self.open(seat, wire.read(body, wire.Opening).client)))
+        return lambda: None
 
     def open(self, seat: str, client: str = "") -> int:
         """Give the seat to an agent; the newest has it, unless it repeats itself."""
