@@ -36,7 +36,7 @@ from agentleague.protocol.messages import GameResult, LockedResult, LockResponse
 from agentleague.records import match_check
 from agentleague.runtime.host import Host
 from agentleague.storage.sqlite import SqliteJournal
-from agentleague.transport.seats import Seats
+from agentleague.transport.seats import Seats, _Seat
 
 
 def release_before_commit(monkeypatch):
@@ -502,13 +502,16 @@ def calls_are_taken_when_they_are_written(monkeypatch):
 
 def old_agents_keep_their_seat(monkeypatch):
     """Who opened a seat before another did is believed there as ever."""
-    state = Seats._state
+    poll = Seats.poll
 
-    def open_to_all(seats, place, epoch):
-        found = state(seats, place, epoch)
-        return "open" if found == "taken" else found
+    def open_to_all(seats, seat, said, respond):
+        newest = seats._seats[seat].epoch
+        is_taken = seats._first_epoch < said.epoch < newest
+        return poll(
+            seats, seat, msgspec.structs.replace(said, epoch=newest) if is_taken else said, respond
+        )
 
-    monkeypatch.setattr(Seats, "_state", open_to_all)
+    monkeypatch.setattr(Seats, "poll", open_to_all)
 
 
 def a_manager_that_is_away_costs_an_attempt(monkeypatch):
@@ -518,8 +521,14 @@ def a_manager_that_is_away_costs_an_attempt(monkeypatch):
 
 def seats_are_mixed_up(monkeypatch):
     """All calls wait in one queue."""
-    place = Seats._place
-    monkeypatch.setattr(Seats, "_place", lambda seats, seat: place(seats, "P01"))
+    begin = Seats.__init__
+
+    def begin_with_one(seats, *given):
+        begin(seats, *given)
+        seats._seats.default_factory = lambda: first
+        first = seats._seats["P01"] = _Seat()
+
+    monkeypatch.setattr(Seats, "__init__", begin_with_one)
 
 
 class Hunt(NamedTuple):
