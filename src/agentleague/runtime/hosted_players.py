@@ -1,11 +1,9 @@
 """A player whose moves come from outside: from a model in an MCP host, or from a person.
 
-Nothing here knows how they come. To the referee it is an ordinary player of ours: it joins at once,
-and keeps each turn open until a move is brought or the time is over.
-
-An answer may be lost on its way, so nothing is told only once: a turn is shown until it is
-answered, and news until the host says up to which number it has `seen` them. Who says nothing is
-told the news of one answer again in the next.
+To the referee it is an ordinary player of ours: it joins at once, and keeps each turn open until a
+move is brought or the time is over. An answer to the host may be lost on its way, so a turn is
+shown until it is answered, and news until the host says up to which number it has `seen` them. Who
+says nothing is told the news of one answer again in the next.
 """
 
 from collections import deque
@@ -24,7 +22,6 @@ from agentleague.roles.ports import Cancel, Clock
 NEWS_MAX, HOOKS_MAX = 50, 16  # Results among the hooks are taken at once.
 MOVES_MAX = 16  # that are remembered
 LEGAL_SHOWN = 100  # legal moves in an error
-_LOOK = "call wait_for_turn"
 
 Shown = dict[str, Any]
 Done = Callable[[Any, str | None], None]
@@ -32,20 +29,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _OpenTurn(NamedTuple):
-    """A turn that waits for its move."""
-
     id: str
     turn: Turn
     until: float
     done: Done
-
-
-class _Waiter(NamedTuple):
-    """A host that waits for something to happen."""
-
-    seen: int
-    respond: Callable[[Shown], None]
-    stop_timer: Cancel
 
 
 class HostedPlayer:
@@ -73,7 +60,8 @@ class HostedPlayer:
         self._over: Mapping[str, Any] | None = None  # the end of the league
         self._news: deque[Shown] = deque(maxlen=NEWS_MAX)
         self._number = self._told = self._told_before = 0  # of news
-        self._waiter: _Waiter | None = None
+        self._answer: Callable[[], None] | None = None  # a host that waits
+        self._stop_timer: Cancel = lambda: None
 
     # What the player does
 
@@ -82,12 +70,12 @@ class HostedPlayer:
         self._close(turn.match_id)
         turn_id, until = f"{turn.match_id}.{turn.number}", self._clock.now() + turn.seconds_left
         self._turns[turn.match_id] = _OpenTurn(turn_id, turn, until, done)
-        self._wake()
+        self._release_after(0.0)
 
     def hear(self, sentence: str) -> None:
         """The player has something to say; what its role was told goes along."""
         self._tell(sentence, **self._take_in())
-        self._wake()
+        self._release_after(0.0)  # The role is busy now.
 
     # What the host does
 
@@ -98,19 +86,19 @@ class HostedPlayer:
         start, known = (self._told_before, self._told) if seen is None else (seen, seen)
         if start > self._number:  # It counts what an earlier process told.
             start = known = 0
+        self._answer = lambda: respond(self._show(start))
         if self._number > known or self._over or self._current() or seconds <= 0:
-            respond(self._show(start))
+            self.release()
         else:
-            timer = self._clock.call_at(self._clock.now() + seconds, self.release)
-            self._waiter = _Waiter(start, respond, timer)
+            self._release_after(seconds)
 
     def release(self) -> None:
         """Let nobody wait any longer."""
-        waiter, self._waiter = self._waiter, None
-        if waiter:
-            waiter.stop_timer()
+        self._stop_timer()
+        answer, self._answer = self._answer, None
+        if answer:
             self._take_in()
-            waiter.respond(self._show(waiter.seen))
+            answer()
 
     def submit(self, move: Any, turn_id: str = "") -> Shown:
         """Make this move; the turn stays open if it cannot be made.
@@ -126,7 +114,7 @@ class HostedPlayer:
                 del self._moves[next(iter(self._moves))]
             current.done(move, None)
         elif turn_id not in self._moves or _encode(self._moves[turn_id]) != _encode(move):
-            raise UnexpectedMessage(self._why_not_now(turn_id))
+            raise UnexpectedMessage(f"{self._why_not_now(turn_id)}. Call wait_for_turn.")
         match_id = turn_id.rpartition(".")[0]  # Else its answer was lost.
         return {"accepted": True, "match_id": match_id, "turn_id": turn_id, "move": move}
 
@@ -161,14 +149,13 @@ class HostedPlayer:
 
     def _why_not_now(self, turn_id: str) -> str:
         if turn_id in self._moves:
-            played = one_line_json(self._moves[turn_id])
-            return f"turn_id: you played {played} in that turn; {_LOOK}"
+            return f"turn_id: you played {one_line_json(self._moves[turn_id])} in that turn"
         if now := self._current():
-            return f"turn_id: that turn is not open, but {now.id} is; {_LOOK}"
+            return f"turn_id: that turn is not open, but {now.id} is"
         is_over = turn_id.rpartition(".")[0] == self._ended != ""
         if is_over or any(turn_id in ("", each.id) for each in self._turns.values()):
-            return f"too late: the time for that move is over; {_LOOK}"
-        return f"it is not your turn: {self.waiting_for} {_LOOK.capitalize()}"
+            return "too late: the time for that move is over"
+        return f"it is not your turn: {self.waiting_for.rstrip('.')}"
 
     def _take_in(self) -> Shown:
         """Note what the role was told; the result of a match if it was one."""
@@ -177,31 +164,29 @@ class HostedPlayer:
             name, data = self.hooks.popleft()
             if name == "round":
                 self._round = data
-                self._tell(f"{self.waiting_for}{self._rank()}", round=data["round_id"])
+                own = [row for row in self._table if row["player_id"] == self.player_id]
+                rank = [f" You are number {r['rank']}, with {r['points']} points." for r in own]
+                self._tell("".join((self.waiting_for, *rank)), round=data["round_id"])
             elif name == "standings":
                 self._table = data
             elif name == "league_end":
                 self._over = data
             else:
-                self._ended = data["match_id"]
+                self._ended, told = data["match_id"], data["result"]
                 self._close(self._ended)
-                result = _result(data)
+                won = "won" if data["won"] else "lost"
+                result = {key: data[key] for key in ("match_id", "round_id", "opponent_id")}
+                result["result"] = "drawn" if told.get("status") == "DRAW" else won
+                result["reason"] = told.get("reason")
         return result
-
-    def _rank(self) -> str:
-        rows = [row for row in self._table if row["player_id"] == self.player_id]
-        return "".join(f" You are number {r['rank']}, with {r['points']} points." for r in rows)
 
     def _tell(self, sentence: str, **facts: Any) -> None:
         self._number += 1
         self._news.append({"number": self._number, "text": sentence, **facts})
 
-    def _wake(self) -> None:
-        """Show the host what has happened, in a later step: the role is busy."""
-        if self._waiter:
-            self._waiter.stop_timer()
-            timer = self._clock.call_at(self._clock.now(), self.release)
-            self._waiter = self._waiter._replace(stop_timer=timer)
+    def _release_after(self, seconds: float) -> None:
+        self._stop_timer()
+        self._stop_timer = self._clock.call_at(self._clock.now() + seconds, self.release)
 
     def _show(self, seen: int) -> Shown:
         news = [each for each in self._news if each["number"] > seen]
@@ -213,30 +198,21 @@ class HostedPlayer:
             final = {"champion": self._over.get("champion"), "you": own, "players": len(rows)}
             shown = {"status": "league_over", "final": final}
         elif current := self._current():
-            shown = {"status": "your_turn", **self._asked(current)}
+            turn, whom = current.turn, current.turn.opponent_id
+            shown = {
+                "status": "your_turn",
+                "turn_id": current.id,
+                "match_id": turn.match_id,
+                "round": turn.round_id,
+                "you": turn.player_id,
+                "opponent": {"player_id": whom, "name": self._name_of(whom)},
+                "position": turn.position,
+                "legal_moves": list(turn.legal_moves),
+                "seconds_left": round(current.until - self._clock.now(), 1),
+            }
         elif any("result" in each for each in news):
             shown["status"] = "match_over"
         return {**shown, "news": news, "seen": self._number}
-
-    def _asked(self, current: _OpenTurn) -> Shown:
-        turn, left = current.turn, current.until - self._clock.now()
-        return {
-            "turn_id": current.id,
-            "match_id": turn.match_id,
-            "round": turn.round_id,
-            "you": turn.player_id,
-            "opponent": {"player_id": turn.opponent_id, "name": self._name_of(turn.opponent_id)},
-            "position": turn.position,
-            "legal_moves": list(turn.legal_moves),
-            "seconds_left": round(left, 1),
-        }
-
-
-def _result(match: Mapping[str, Any]) -> Shown:
-    """A match that is over, as its player sees it."""
-    told, names = match["result"], ("match_id", "round_id", "opponent_id")
-    ended = "drawn" if told.get("status") == "DRAW" else "won" if match["won"] else "lost"
-    return {"result": ended, **{name: match[name] for name in names}, "reason": told.get("reason")}
 
 
 def _chosen(move: Any, legal: Sequence[Any]) -> Any:

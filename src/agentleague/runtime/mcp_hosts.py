@@ -36,6 +36,10 @@ from agentleague.transport.http import HttpTransport
 NAME_MAX, CODE_MAX = 50, 64
 _SEAT = re.compile(r"seat_[A-Za-z0-9_-]{27,59}")
 _THEN = "Call wait_for_turn"
+REFUSED = (
+    "The manager refuses your player at the moment. Call wait_for_turn again with the same seat: "
+    "your player then comes back. If this is said again, ask the organiser."
+)
 
 Arguments = dict[str, Any]
 
@@ -65,56 +69,57 @@ class McpHosts:
     # Tools
 
     def _join(self, arguments: Arguments, caller: Caller, respond: Respond) -> None:
-        seat, name, code = self._seat(arguments, caller), arguments["name"], arguments["join_code"]
+        seat, name, code = (arguments[key] for key in ("seat", "name", "join_code"))
         if self._league.roster.claimed(seat):
-            self._welcome(self._hosted(arguments, caller)[0], seat, respond)
+            self._welcome(self._hosted(seat)[0], seat, respond)
             return
         if seat and not _SEAT.fullmatch(seat):
             raise errors.TokenInvalid("seat: no player has this one; leave it out to get a new one")
         if not 0 < len(name.strip()) <= NAME_MAX or len(code) > CODE_MAX:
             why = f"name must have 1 to {NAME_MAX} letters, and join_code at most {CODE_MAX}"
             raise errors.WrongType(why, field="name")
-        if len(self._players) >= self._settings.hosted_players:
+        most = self._settings.hosted_players if self._settings.seats else 0
+        if len(self._players) >= most:
             raise errors.LeagueFull(
-                f"this league takes {counted(len(self._players), 'hosted player')}, and they are "
-                "there; ask the organiser to raise hosted_players, or join with: league player"
+                f"this league takes {counted(most, 'hosted player')} and no more; ask the "
+                "organiser for more hosted_players and for seats, or join with: league player"
             )
-        seat, games = seat or f"seat_{token_hex(16)}", [self._settings.game_type]
-        meta = messages.PlayerMeta(name, "", "1.0.0", games, "2.1.0", proofs=True)
-        meta = replace(meta, seat=True, claim=seat, join_code=code)
-        request = messages.LeagueRegisterRequest(meta)
-        self._ask(request, Caller(caller.source), partial(self._joined, seat, respond))
+        seat = seat or f"seat_{token_hex(16)}"
+        own = {"seat": True, "claim": seat, "join_code": code, "proofs": True}
+        meta = messages.PlayerMeta(name, "", "1.0.0", [self._settings.game_type], "2.1.0", **own)
+        request, joined = messages.LeagueRegisterRequest(meta), partial(self._joined, seat, respond)
+        self._ask(request, Caller(caller.source), joined)
 
     def _joined(self, seat: str, respond: Respond, answer: Any) -> None:
-        if getattr(answer, "status", "") == "REJECTED":
-            is_late = self._league.phase is not Phase.REGISTERING
-            then = "; get_standings shows its table; ask the organiser when the next one begins"
-            refusal = errors.LateRegistration if is_late else errors.UnexpectedMessage
-            answer = refusal(f"{answer.hint}{then if is_late else ''}")
         if isinstance(answer, LeagueError):
             respond(answer)
-        else:
+        elif answer.status != "REJECTED":
             self._welcome(self._open(seat, answer.player_id)[0], seat, respond)
+        elif self._league.phase is Phase.REGISTERING:
+            respond(errors.UnexpectedMessage(answer.hint))
+        else:
+            then = "get_standings shows its table; ask the organiser when the next one begins"
+            respond(errors.LateRegistration(f"{answer.hint}; {then}"))
 
     def _welcome(self, hosted: HostedPlayer, seat: str, respond: Respond) -> None:
-        name, rules = self._name(hosted.player_id), self._league.rules
-        who = {"player_id": hosted.player_id, "name": name, "league_id": rules.league_id}
-        told = {"game": rules.game_type, "rules": self._prompt.text, "next": f"{_THEN}."}
+        player_id, rules, how = hosted.player_id, self._league.rules, self._prompt.text
+        name, league_id = self._name(player_id), rules.league_id
+        who = {"seat": seat, "player_id": player_id, "name": name, "league_id": league_id}
         respond(
-            {"seat": seat, **who, **told},
-            f"You are {hosted.player_id} {one_line_json(name)} in {rules.league_id}. Your seat is "
-            f"{seat}: send it with every call, and show it to nobody.\n{self._prompt.text}\n"
+            {**who, "game": rules.game_type, "rules": how, "next": f"{_THEN}."},
+            f"You are {player_id} {one_line_json(name)} in {league_id}. Your seat is {seat}: send "
+            f"it with every call, and show it to nobody.\n{how}\n"
             f"You have joined: go on with 2. {_THEN}.",
         )
 
     def _wait(self, arguments: Arguments, caller: Caller, respond: Any) -> None:
-        seconds = min(max(arguments.get("max_wait_seconds", WAIT_SECONDS), 0), WAIT_SECONDS)
-        hosted, _ = self._hosted(arguments, caller)
-        hosted.wait(seconds, arguments.get("seen"), lambda shown: respond(shown, _in_words(shown)))
+        seconds, hosted = arguments["max_wait_seconds"], self._hosted(arguments["seat"])[0]
+        seconds = min(max(seconds, 0), WAIT_SECONDS)
+        hosted.wait(seconds, arguments["seen"], lambda shown: respond(shown, _in_words(shown)))
         respond.wait()
 
     def _submit(self, arguments: Arguments, caller: Caller, respond: Respond) -> None:
-        hosted, _ = self._hosted(arguments, caller)
+        hosted, _ = self._hosted(arguments["seat"])
         done = hosted.submit(arguments["move"], arguments["turn_id"])
         respond(done, f"You played {one_line_json(done['move'])} in {done['match_id']}. {_THEN}.")
 
@@ -122,8 +127,8 @@ class McpHosts:
         self, query_type: str, arguments: Arguments, caller: Caller, respond: Respond
     ) -> None:
         token, asked = caller.token, ("match_id", "offset", "limit")
-        if self._seat(arguments, caller):
-            role: Any = self._hosted(arguments, caller)[1].host.role
+        if arguments["seat"]:
+            role: Any = self._hosted(arguments["seat"])[1].host.role
             token = role.state.token
         params = {name: value for name, value in arguments.items() if name in asked}
 
@@ -135,12 +140,11 @@ class McpHosts:
         self._ask(query, Caller(caller.source, token or None), told)
 
     def _leave(self, arguments: Arguments, caller: Caller, respond: Respond) -> None:
-        params = {"player_id": self._hosted(arguments, caller)[0].player_id}
-
         def left(answer: Any) -> None:
             is_done = isinstance(answer, messages.LeagueCommandResponse)
-            respond({"left": True, "text": answer.said}) if is_done else respond(answer)
+            respond({"left": True, "text": answer.said} if is_done else answer)
 
+        params = {"player_id": self._hosted(arguments["seat"])[0].player_id}
         organiser = Caller(caller.source, self._admin_token)
         self._ask(messages.LeagueCommand("remove", params), organiser, left)
 
@@ -151,13 +155,9 @@ class McpHosts:
         about = {"sender": "player:mcp", "timestamp": write(wall()), "conversation_id": "conv-mcp"}
         self._manager.host.ask(replace(message, **about), caller, reply)
 
-    def _seat(self, arguments: Arguments, caller: Caller) -> str:
-        shown = arguments.get("seat") or caller.token or ""
-        return shown if arguments.get("seat") or _SEAT.fullmatch(shown) else ""
-
-    def _hosted(self, arguments: Arguments, caller: Caller) -> tuple[HostedPlayer, Running]:
-        """The player of the seat that is shown. Raises LeagueError."""
-        seat, roster = self._seat(arguments, caller), self._league.roster
+    def _hosted(self, seat: str) -> tuple[HostedPlayer, Running]:
+        """The player of this seat. Raises LeagueError."""
+        roster = self._league.roster
         player_id = roster.claimed(seat) if _SEAT.fullmatch(seat) else None
         if not seat:
             how = "seat: send the one that join_league returned; call join_league to get one"
@@ -170,29 +170,25 @@ class McpHosts:
 
     def _open(self, seat: str, player_id: str) -> tuple[HostedPlayer, Running]:
         """Let its player sit at this manager, as others do."""
-        game, name = self._settings.game_type, self._name(player_id)
         hosted = HostedPlayer(player_id, self._clock, self._name, self._waits_for)
-        role = Player(
-            PlayerSettings(
-                manager_url=self._url, display_name=name, game_types=(game,), outbound=True
-            )
-        )
+        about: Any = {"manager_url": self._url, "display_name": self._name(player_id)}
+        games = (self._settings.game_type,)
+        role = Player(PlayerSettings(**about, game_types=games, outbound=True))
         role.remember(AgentState(claim=seat))
         role.hook_calls = hosted.hooks
         policy = Place(0, guard=Guard(typed=parse_url(self._url))).policy("player")
         transport = HttpTransport(self._clock, policy)
         running = begin(Host(role, self._clock, transport, runner=hosted), transport, "")
+
+        def ended(_: Any) -> None:
+            if running.refusal:  # The next call with its seat tries again.
+                del self._players[seat]
+                hosted.hear(REFUSED)
+
         running.tell(hosted.hear)
-        running.ended.add_done_callback(lambda _: self._ended(seat))
+        running.ended.add_done_callback(ended)
         self._players[seat] = hosted, running
         return hosted, running
-
-    def _ended(self, seat: str) -> None:
-        """If the manager would not have the player, the next call with its seat tries again."""
-        hosted, running = self._players[seat]
-        if running.refusal:
-            del self._players[seat]
-            hosted.hear(running.refusal)
 
     def _name(self, player_id: str) -> str:
         member = self._league.roster.players.get(player_id)
@@ -230,8 +226,10 @@ def _tool(name: str, act: Callable[..., None], about: str, takes: str, gives: st
     """A tool, with the names of its arguments, where * marks those it needs, and of its result."""
 
     def call(arguments: Arguments, caller: Caller, respond: Respond) -> None:
+        bearer = caller.token or ""
+        seat = arguments.get("seat") or (bearer if _SEAT.fullmatch(bearer) else "")
         try:
-            act({"join_code": "", "turn_id": "", **arguments}, caller, respond)
+            act({**_DEFAULTS, **arguments, "seat": seat}, caller, respond)
         except LeagueError as error:
             respond(error)
 
@@ -249,6 +247,7 @@ def _text(about: str) -> dict[str, str]:
     return {"type": "string", "description": about}
 
 
+_DEFAULTS = {"join_code": "", "turn_id": "", "max_wait_seconds": WAIT_SECONDS, "seen": None}
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "name": _text("The name under which you play, at most 50 letters."),
     "join_code": _text("The code of the league, if its organiser told you one."),
