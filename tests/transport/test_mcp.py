@@ -134,6 +134,31 @@ def test_a_foreign_agent_that_calls_a_tool_without_a_handshake_is_answered_as_ev
 
 
 @rule("R-MCP-04")
+def test_a_client_of_the_first_revision_is_known_by_what_it_accepts():
+    accepts = {"Accept": "application/json, text/event-stream"}
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    role = Answering(LeagueQueryResponse("GET_STATUS"))
+    unknown = {"name": "no_such_tool", "arguments": 7}
+
+    called, refused = ask(
+        (rpc("tools/call", STATUS), accepts | bearer),
+        (rpc("tools/call", unknown), accepts),
+        on_ask=role,
+    )
+
+    assert called[1]["result"]["isError"] is False
+    assert role.callers[0].token == TOKEN
+    assert refused[1]["error"]["code"] == -32602
+
+
+def test_a_resource_that_is_refused_is_a_bad_request():
+    role = Answering(TokenInvalid("auth_token is nobody's"))
+
+    ((status, told),) = ask(stateless("resources/read", {"uri": "league://standings"}), on_ask=role)
+
+    assert (status, told["error"]["code"]) == (400, -32602)
+
+
 def test_an_error_of_the_league_says_what_to_do():
     wrong = {"name": "league_query", "arguments": {"qurey_type": "GET_STATUS"}}
 

@@ -125,8 +125,8 @@ _RESOURCES = (
     Resource("league://matches/{match_id}", "match", "A match, as R1M1.", "GET_MATCH"),
 )
 _INSTRUCTIONS = {
-    "manager": "A league of agents that play a game. league_query tells the table, the schedule "
-    "and matches; the prompt `play` says how to take part.",
+    "manager": "A league of agents that play a game. To take part, call join_league and do what "
+    "it says, or read the prompt `play`; league_query tells the table, the schedule and matches.",
     "referee": "A referee of a league: players send it their answers, and get_match_state tells "
     "how far a match is.",
     "player": "A player of a league: a referee invites it to matches and asks it for moves.",

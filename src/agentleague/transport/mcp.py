@@ -47,9 +47,12 @@ class McpEndpoint:
     def read(self, request: HttpRequest, respond: Response) -> "tuple[Read, McpReply] | None":
         """An MCP request as a message, or as what is to be done for it; None: it is no MCP."""
         head, body, tools = request.head, request.body, self._catalogue.tools
-        may_be_mcp = mcp.may_be_mcp(head, body) or (tools and b'"tools' in body)
-        asked = mcp.read(head, body, self._server) if may_be_mcp else None
-        answer = self._answer(asked) if asked else None
+        takes_events = b"text/event-stream" in head  # As every MCP client says, of any revision.
+        is_call = (tools or takes_events) and b'"tools' in body
+        asked = (
+            mcp.read(head, body, self._server) if is_call or mcp.may_be_mcp(head, body) else None
+        )
+        answer = self._answer(asked, takes_events) if asked else None
         if asked is None or answer is None:
             return None
         reply = McpReply(self._transport, Envelope(), respond, asked)
@@ -58,8 +61,11 @@ class McpEndpoint:
             return self._called(reply, request), reply
         return (reply.envelope, None, lambda caller: respond(*answer), ()), reply
 
-    def _answer(self, asked: mcp.Request) -> mcp.Answer | Call | None:
-        is_plain = asked.method == "tools/call" and not asked.headers
+    def _answer(self, asked: mcp.Request, takes_events: bool) -> mcp.Answer | Call | None:
+        given = asked.params.get("arguments")
+        has_envelope = isinstance(given, dict) and "message_type" in given
+        is_mcp = asked.headers or (takes_events and not has_envelope)
+        is_plain = asked.method == "tools/call" and not is_mcp
         if is_plain and str(asked.params.get("name")) not in self._catalogue.tools:
             return None  # Foreign agents call so, who know of no handshake.
         if asked.id is UNSET and not asked.refusal:
@@ -114,7 +120,7 @@ class McpReply(Struct):
             body = codec.encode(answer)
         status, told = mcp_tools.write_result(self.asked, body, text, failed=failed)
         is_full = failed and self.asked.method != "tools/call"
-        self.respond(getattr(answer, "http_status", status) if is_full else status, told)
+        self.respond(max(getattr(answer, "http_status", 0), status) if is_full else status, told)
 
     def wait(self) -> None:
         """Let a known host wait long: it counts no more among those at its address."""
