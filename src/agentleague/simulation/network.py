@@ -23,7 +23,7 @@ from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, OnAnswer
 from agentleague.roles.stimuli import Caller, write_headers
 from agentleague.simulation.clock import Lifetime, VirtualClock
-from agentleague.transport.http_connection import HttpAnswer
+from agentleague.transport.http_client import Done, HttpAnswer
 from agentleague.transport.memory import MemoryTransport
 from agentleague.transport.seat_client import SeatClient
 from agentleague.transport.seats import LATE, Seats
@@ -78,8 +78,7 @@ class Links:
         """Whether the next message from one to the other is lost."""
         if (source, target) in self._cut:
             return True
-        loss = self._conditions.loss
-        return loss > 0 and self._random() < loss
+        return self._happens(self._conditions.loss)
 
     def resets(self) -> bool:
         """Whether the sender of a lost message is told that the connection is gone."""
@@ -87,13 +86,14 @@ class Links:
 
     def repeats(self) -> bool:
         """Whether the next request arrives twice."""
-        repeats = self._conditions.repeats
-        return repeats > 0 and self._random() < repeats
+        return self._happens(self._conditions.repeats)
 
     def breaks_poll(self) -> bool:
         """Whether the connection of the next request or answer at a seat breaks."""
-        polls = self._conditions.polls
-        return polls > 0 and self._random() < polls
+        return self._happens(self._conditions.polls)
+
+    def _happens(self, part: float) -> bool:
+        return part > 0 and self._random() < part
 
     def cut(self, ways: Sequence[tuple[str, str]]) -> list[Callable[[], None]]:
         """Cut these ways; returns a function for each that mends it."""
@@ -175,13 +175,11 @@ class _WatchedSeats(Seats):
         self._newest: dict[str, int] = {}  # by player
 
     def open(self, seat: str, client: str = "") -> int:
-        """As the seats do."""
         epoch = super().open(seat, client)
         self._newest[seat] = max(epoch, self._newest.get(seat, 0))
         return epoch
 
     def poll(self, seat: str, poll: Poll, respond: Callable[[Polled], None]) -> Cancel:
-        """As the seats do."""
         is_old = poll.epoch < self._newest.get(seat, 0)
 
         def polled(said: Polled) -> None:
@@ -211,19 +209,14 @@ class SimulatedTransport(MemoryTransport):
         """Ask another agent; the answer comes later. A dead agent sends nothing."""
         if self.lifetime.is_over:
             return lambda: None
-        exchange = _Exchange(self._simulated, self, message, done)
-        if is_seat(to.url):
-            return exchange.begin_at_seat(to, until)
-        return exchange.begin(to, until - self.lifetime.ahead)
+        return _Exchange(self._simulated, self, message, done).begin(to, until)
 
     def sit(self, manager_url: str, seat: str, token: Callable[[], str]) -> SeatClient:
         """Take calls from a seat at the manager, once the client is started."""
         network, url = self._simulated, url_at(manager_url, seat)
         handed: set[bytes] = set()
 
-        def post(
-            what: str, body: bytes, until: float, done: Callable[[HttpAnswer], None]
-        ) -> Cancel:
+        def post(what: str, body: bytes, until: float, done: Done) -> Cancel:
             request = _SeatRequest(network, self, Opening(), done)
             return request.send(f"{url}/{what}", body, token(), until - self.lifetime.ahead)
 
@@ -257,28 +250,19 @@ class _Exchange:
         self._asked: list[SimulatedTransport] = []  # who is to answer
 
     def begin(self, to: Address, until: float) -> Cancel:
-        return self._send(to.url, self._written(to), until)
-
-    def begin_at_seat(self, to: Address, until: float) -> Cancel:
-        """What a manager says to a seated player goes straight to its queue."""
-        body, seats = self._written(to), self._asker.seats
-        proof = Caller("", head=self.head).proof
-        player_id, _ = split(to.url)
-        self._stop_deadline = seats.call(player_id, body, proof, until, self._answered_at_seat)
-        self._network.on_sent()
-        return self._close
-
-    def _answered_at_seat(self, status: int, body: bytes) -> None:
-        self._answered(SEAT, body, status)
-
-    def _written(self, to: Address) -> bytes:
         network = self._network
         network.calls += 1
         network.watcher.called(to.url, self._message)
         body = codec.write_request(self._message, network.calls)
         if to.proof_keys:
             self.head = proof_line(to.proof_keys, body)
-        return body
+        if not is_seat(to.url):
+            return self._send(to.url, body, until - self._asker.lifetime.ahead)
+        # What a manager says to a seated player goes straight to its queue.
+        proof, answered = Caller("", head=self.head).proof, partial(self._answered, SEAT)
+        self._stop_deadline = self._asker.seats.call(split(to.url)[0], body, proof, until, answered)
+        network.on_sent()
+        return self._close
 
     def _send(self, url: str, body: bytes, until: float) -> Cancel:
         network, self.url = self._network, url
@@ -324,16 +308,13 @@ class _Exchange:
     def _deliver(self, agent: SimulatedTransport, body: bytes) -> None:
         source = self._asker.source
         if PREFIX in self.url:
-            path, respond = urlsplit(self.url).path, partial(self._respond_at_seat, agent)
+            path, respond = urlsplit(self.url).path, partial(self._respond, agent)
             self._leaves.append(agent.receive_at_seat(path, body, source, self.token, respond))
             return
         self._network.watcher.asked(source, agent.url, self._message, body)
-        agent.receive(body, source, partial(self._respond, agent), self.head)
+        agent.receive(body, source, partial(self._respond, agent, 200), self.head)
 
-    def _respond_at_seat(self, agent: SimulatedTransport, status: int, body: bytes) -> None:
-        self._respond(agent, body, status)
-
-    def _respond(self, agent: SimulatedTransport, body: bytes, status: int = 200) -> None:
+    def _respond(self, agent: SimulatedTransport, status: int, body: bytes) -> None:
         if agent not in self._asked or agent.lifetime.is_over:
             return
         network, source = self._network, agent.source
@@ -343,7 +324,7 @@ class _Exchange:
             return
         self._asked.remove(agent)
         if network.links.is_reliable or not network.links.loses(source, self._asker.source):
-            network.later(partial(self._answered, source, answer, status))
+            network.later(partial(self._answered, source, status, answer))
         else:
             network.watcher.lost(source, self._asker.source, self._message)
         network.on_sent()
@@ -354,8 +335,8 @@ class _Exchange:
         if links.is_reliable or not links.loses(source, self._asker.source):
             self._network.later(partial(self._failed, NoConnection(why, kind=kind)))
 
-    def _answered(self, source: str, body: bytes, status: int = 200) -> None:
-        if not self._can_notice(self._answered, source, body, status):
+    def _answered(self, source: str, status: int, body: bytes) -> None:
+        if not self._can_notice(self._answered, source, status, body):
             return
         if status == LATE:
             self._finish(None, NoAnswer("no answer in time"))
@@ -402,11 +383,7 @@ class _SeatRequest(_Exchange):
     """What a seated agent asks at its seat."""
 
     def __init__(
-        self,
-        network: SimulatedNetwork,
-        asker: SimulatedTransport,
-        kind: Any,
-        done: Callable[[HttpAnswer], None],
+        self, network: SimulatedNetwork, asker: SimulatedTransport, kind: Any, done: Done
     ) -> None:
         super().__init__(network, asker, kind, lambda answer: None)
         self._tell = done
@@ -422,20 +399,20 @@ class _SeatRequest(_Exchange):
 
     def send(self, url: str, body: bytes, token: str, until: float) -> Cancel:
         self.token = token
-        if self._breaks():
-            self._stop_deadline = self._network.clock.call_at(until, self._late)
-            self.cut_off()
-            return self._close
-        return self._send(url, body, until)
+        if not self._breaks():
+            return self._send(url, body, until)
+        self._stop_deadline = self._network.clock.call_at(until, self._late)
+        self.cut_off()
+        return self._close
 
-    def _respond_at_seat(self, agent: SimulatedTransport, status: int, body: bytes) -> None:
+    def _respond(self, agent: SimulatedTransport, status: int, body: bytes) -> None:
         if agent.lifetime.is_over or not self._breaks():
-            self._respond(agent, body, status)
+            super()._respond(agent, status, body)
         else:
             self.cut_off()
 
-    def _answered(self, source: str, body: bytes, status: int = 200) -> None:
-        if self._can_notice(self._answered, source, body, status):
+    def _answered(self, source: str, status: int, body: bytes) -> None:
+        if self._can_notice(self._answered, source, status, body):
             self._close()
             self._asker.breaks = 0
             self._tell(HttpAnswer(status, body, None, None, 0.0))
