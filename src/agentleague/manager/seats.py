@@ -58,15 +58,12 @@ class SeatRights:
         player = self._league.roster.players.get(player_id)
         if player is None or not player.is_seated:
             return False
-        is_allowed = self._is_referee(player_id, caller)
+        # Many report before they say how it ended: that may come when the next match is given out.
+        recent = self._league.matches.of_player.get(player_id, ())[-2:]
+        is_allowed = any(self._is_referee_of(record, player_id, caller) for record in recent)
         if not is_allowed:
             self._misuse.refused_at_seat(player_id, message, caller)
         return is_allowed
-
-    def _is_referee(self, player_id: str, caller: Caller) -> bool:
-        # Many report before they say how it ended: that may come when the next match is given out.
-        recent = self._league.matches.of_player.get(player_id, ())[-2:]
-        return any(self._is_referee_of(record, player_id, caller) for record in recent)
 
     def _is_referee_of(self, record: MatchRecord, player_id: str, caller: Caller) -> bool:
         league, token = self._league, caller.token or ""

@@ -114,25 +114,10 @@ class Registration:
         self.is_ours = False  # whether the manager gives a session, or speaks of match tokens
         self.waits = False  # whether a referee must wait for the organiser's word
         outbound = getattr(settings, "outbound", False)  # Referees never sit.
-        self.wants_seat, self._may_sit = outbound is True, outbound is None
+        self.wants_seat, self.may_sit = outbound is True, outbound is None  # by itself
         self.gives_seats = False  # whether the manager does
         self.seat = ""  # the path of its own there
         self._first_refusal = ""  # for which it asks for a seat
-
-    @property
-    def is_seated_by_itself(self) -> bool:
-        """Whether it has a seat that nobody told it to take."""
-        return self._may_sit and bool(self.seat)
-
-    def may_ask_for_seat(self) -> bool:
-        """Whether it asks for one from now on, though nobody told it to."""
-        is_new = self._may_sit and self.gives_seats and not self.wants_seat
-        self.wants_seat = self.wants_seat or is_new
-        return is_new
-
-    def do_without_seat(self) -> None:
-        """The manager gives it none: it is called where it listens."""
-        self.wants_seat = self._may_sit = False
 
     def remember(self, state: AgentState) -> None:
         """What an earlier run kept: token, claim, receipt, how it knows manager and referees."""
@@ -180,7 +165,7 @@ class Registration:
 
     def _refused(self, code: str | UnsetType, reason: str, now: float) -> list[Effect]:
         """Ask for a seat where its end point is refused; else it ends."""
-        if code == errors.EndpointNotAllowed.code and self._may_sit and not self.wants_seat:
+        if code == errors.EndpointNotAllowed.code and self.may_sit and not self.wants_seat:
             self.wants_seat, self._first_refusal = True, reason
             return [WakeAt(RegisterKey(), now)]
         return [End(Refused(self._first_refusal or reason))]
@@ -238,7 +223,7 @@ class Registration:
             self.is_ours = message.match_tokens is not UNSET
             self.gives_seats, self.seat = message.seats is True, seat if is_seat(seat) else ""
             if self.wants_seat and not self.seat:
-                self.do_without_seat()
+                self.wants_seat = self.may_sit = False  # It is called where it listens.
         self.has_id, self.agent_id = bool(given), given or self._settings.display_name
         self.proofs = message.proofs is True
         if self.proofs:  # What is under way may be proved for the token before.
@@ -402,13 +387,13 @@ class Agent(ABC):
                 f"No manager answers at {own.manager.url} yet ({came}); trying again until it does."
             )
         if was_in and own.wants_seat and isinstance(effects[0], End):  # It is in, without a seat.
-            own.do_without_seat()
+            own.wants_seat = own.may_sit = False
             return self._reachability.begin(now)
         return effects
 
     def _taken_in(self, answer: messages.Message | None, now: float) -> list[Effect]:
         own = self._registration
-        if own.is_seated_by_itself:
+        if own.may_sit and own.seat:
             self.news.append(BY_SEAT)
         self.sender = f"{self.KIND}:{self.agent_id}"[:64]
         league_id, unnamed = own.league_id or "a league without an id", "" if own.has_id else NO_ID
@@ -449,7 +434,9 @@ class Agent(ABC):
     def reachability_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         """The manager has answered that: say so where it matters."""
         sentence, effects = self._reachability.answered(stimulus.message, stimulus.error, now)
-        if self._reachability.is_unreachable and self._registration.may_ask_for_seat():
+        own, is_unreachable = self._registration, self._reachability.is_unreachable
+        if is_unreachable and own.may_sit and own.gives_seats and not own.wants_seat:
+            own.wants_seat = True
             return self.register(now)
         if sentence:
             self.news.append(sentence)

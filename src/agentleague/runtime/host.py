@@ -237,13 +237,10 @@ class Host:
     def _sit(self, effect: effects.Sit) -> None:
         assert self.sit, "a role that sits needs a way to its seat"
         client = self.sit(effect.manager_url, effect.seat, lambda: effect.token)
-
-        def heard(is_there: bool) -> None:
-            self.feed(SeatHeard("there" if is_there else "away"))
-
-        client.heard, client.ended = heard, lambda: self.feed(SeatHeard("taken"))
-        client.refused = lambda status, body: self.feed(
-            SeatHeard("refused", body.decode(errors="replace"))
+        client.heard = lambda is_there: self.feed(SeatHeard("there" if is_there else "away"))
+        client.ended = lambda: self.feed(SeatHeard("taken"))
+        client.refused = lambda _, body: self.feed(
+            SeatHeard("refused", body.decode("utf-8", "replace"))
         )
         client.start()
 
