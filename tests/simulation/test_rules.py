@@ -6,6 +6,7 @@ from agentleague.league.events import (
     LeagueContinued,
     LeaguePaused,
     MatchAssigned,
+    RegistrationDisplaced,
     TokenConfirmed,
     TokenRenewed,
 )
@@ -38,6 +39,19 @@ def test_who_shows_a_token_is_who_it_was_given_to():
     registered(checks, "two", "P02", "three")
 
     assert wrong == ["ann showed the token of P01 and is P02 now"]
+
+
+def test_the_token_of_a_displaced_registration_counts_as_none():
+    # Found by liveness, seed 820: a late registration of the same player had displaced it.
+    wrong = []
+    checks = rules.TokenChecks(wrong.append)
+
+    registered(checks, "", "P01", "one")
+    checks.take(RegistrationDisplaced("P01", "P02", "Ann"))
+    registered(checks, "one", "P02", "two")
+    registered(checks, "two", "P03", "three")
+
+    assert wrong == ["ann showed the token of P02 and is P03 now"]
 
 
 def test_a_token_is_retired_when_a_later_one_is_in_use():

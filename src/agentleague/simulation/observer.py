@@ -157,6 +157,7 @@ class Observer:
         """An answer arrived."""
         self.deliveries.append(Delivery(self._clock.time, source, url, question, body, True))
         if isinstance(question, REGISTRATIONS):
+            self.catch_up()
             with suppress(errors.LeagueError):
                 answer = answers.read_answer(question, 200, body)
                 self.tokens.registered(host_of(url), question, answer)

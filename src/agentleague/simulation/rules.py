@@ -15,6 +15,7 @@ from agentleague.league.events import (
     MatchClosed,
     PlayerRegistered,
     RefereeRegistered,
+    RegistrationDisplaced,
     RoundScheduled,
     TokenConfirmed,
     TokenRenewed,
@@ -36,6 +37,7 @@ class TokenChecks:
         self.issued: dict[str, str] = {}  # token -> agent
         self._generations: dict[str, tuple[str, int]] = {}  # digest -> agent and generation
         self._in_use: dict[str, int] = {}  # agent -> the newest generation that was used
+        self._displaced: set[str] = set()  # agents whose tokens are worth nothing
         self._wrong = wrong
 
     def take(self, event: Event) -> None:
@@ -48,6 +50,8 @@ class TokenChecks:
             self._generations[event.token_digest] = event.agent_id, event.generation
         elif isinstance(event, TokenConfirmed):
             self._in_use[event.agent_id] = event.generation
+        elif isinstance(event, RegistrationDisplaced):
+            self._displaced.add(event.agent_id)
 
     def registered(
         self, asker: str, question: messages.Message, answer: messages.Message | None
@@ -61,7 +65,7 @@ class TokenChecks:
             return
         if answer.status != "REJECTED" and agent_id:
             owner = self.issued.get(question.auth_token or "", agent_id)
-            if owner != agent_id:
+            if owner != agent_id and owner not in self._displaced:
                 self._wrong(f"{asker} showed the token of {owner} and is {agent_id} now")
             self.issued[answer.auth_token or ""] = agent_id
 
