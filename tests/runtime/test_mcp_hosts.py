@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -223,6 +224,28 @@ def test_a_manager_that_is_stopped_lets_no_host_wait(tmp_path):
 
     assert read()["structuredContent"]["status"] == "waiting"
     assert manager.wait(timeout=SECONDS) == 0
+
+
+def test_a_host_whose_seat_another_program_took_is_told_how_it_comes_back(tmp_path):
+    _, port = begin(tmp_path, "--players", 2, referee=False)
+    host = McpHost(port)
+    host.join("Ann")
+    read = host.send("wait_for_turn", seat=host.seat, seen=host.wait()["seen"])
+    meta = {"display_name": "Ann", "version": "1.0.0", "game_types": ["even_odd"]}
+    meta |= {"protocol_version": "2.1.0", "contact_endpoint": "", "seat": True, "claim": host.seat}
+
+    other = McpHost(port).result("register_player", player_meta=meta)["structuredContent"]
+    opened = post(port, "/seats/P01/open", {"client": "other"}, other["auth_token"])
+
+    assert opened["epoch"]
+    assert "Call wait_for_turn again with the same seat" in read()["content"][0]["text"]
+    assert host.wait(0)["status"] == "waiting"
+
+
+def post(port, path, body, token):
+    url, head = f"http://127.0.0.1:{port}{path}", {"Authorization": f"Bearer {token}"}
+    with urlopen(Request(url, json.dumps(body).encode(), head), timeout=SECONDS) as answer:
+        return json.load(answer)
 
 
 def test_who_leaves_plays_no_more_and_a_league_that_has_begun_takes_nobody(tmp_path):
