@@ -98,8 +98,8 @@ class Registration:
         admit: Callable[..., Any] = self.admit_player if is_player else self.admit_referee
         try:
             event, answer = admit(message, asked.caller)
-            is_strict = self._settings.unreachable == "refuse"  # Only one that would be let in.
-            is_strict = is_strict and not getattr(answer, "seat", "")
+            is_strict = self._settings.unreachable == "refuse" and not getattr(answer, "seat", "")
+            # Only one that would be let in.
             if event and is_strict and self._reachability.awaits(asked, _meta(asked)):
                 return Admission()
         except errors.RegistrationRefused as error:

@@ -217,8 +217,8 @@ class SimulatedTransport(MemoryTransport):
         handed: set[bytes] = set()
 
         def post(what: str, body: bytes, until: float, done: Done) -> Cancel:
-            request = _SeatRequest(network, self, Opening(), done)
-            return request.send(f"{url}/{what}", body, token(), until - self.lifetime.ahead)
+            request, until = _SeatRequest(network, self, done), until - self.lifetime.ahead
+            return request.send(f"{url}/{what}", body, token(), until)
 
         def deliver(body: bytes, proof: str, answer: Callable[[int, bytes], None]) -> None:
             message = lenient.read_request(body, self._taken, thorough=False)[1]
@@ -382,9 +382,8 @@ class _Exchange:
 class _SeatRequest(_Exchange):
     """What a seated agent asks at its seat."""
 
-    def __init__(
-        self, network: SimulatedNetwork, asker: SimulatedTransport, kind: Any, done: Done
-    ) -> None:
+    def __init__(self, network: SimulatedNetwork, asker: SimulatedTransport, done: Done) -> None:
+        kind: Any = Opening()  # what is shown in a trace
         super().__init__(network, asker, kind, lambda answer: None)
         self._tell = done
         network.polls[self] = None
