@@ -119,6 +119,7 @@ def test_a_seat_outlives_several_restarts_of_the_manager_also_when_the_league_is
         ("join_league", {"name": "x" * 51}, "name must have 1 to 50 letters"),
         ("join_league", {"name": "Ann", "join_code": "c" * 65}, "join_code at most 64"),
         ("join_league", {"name": "Ann", "seat": "mine"}, "seat: no player has this one"),
+        ("join_league", {"name": "Ann", "seat": "seat_" + "x" * 36}, "leave it out to get a new"),
         ("wait_for_turn", {}, "seat: send the one that join_league returned"),
         ("wait_for_turn", {"seat": ""}, "seat: send the one that join_league returned"),
         ("wait_for_turn", {"seat": "seat_" + "0" * 32}, "seat: no player has this one"),
@@ -193,6 +194,8 @@ def test_a_bearer_is_a_seat_and_joins_once(lobby):
     assert news[0] == news[1] == news[2] != []
     assert "seat: send the one" in stranger.refused("wait_for_turn")
     assert stranger.join("Ann")["seat"] != own
+    short = McpHost(lobby, bearer="mine")
+    assert "seat: no player has this one" in short.refused("join_league", name="Ann", seat="mine")
 
 
 def test_a_league_takes_so_many_hosts_and_those_with_its_code(tmp_path):

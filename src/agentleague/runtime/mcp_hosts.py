@@ -73,7 +73,7 @@ class McpHosts:
         if self._league.roster.claimed(seat):
             self._welcome(self._hosted(seat)[0], seat, respond)
             return
-        if seat and not _SEAT.fullmatch(seat):
+        if seat and (seat != caller.token or not _SEAT.fullmatch(seat)):  # A model's are guessable.
             raise errors.TokenInvalid("seat: no player has this one; leave it out to get a new one")
         if not 0 < len(name.strip()) <= NAME_MAX or len(code) > CODE_MAX:
             why = f"name must have 1 to {NAME_MAX} letters, and join_code at most {CODE_MAX}"
