@@ -78,21 +78,14 @@ class Links:
         """Whether the next message from one to the other is lost."""
         if (source, target) in self._cut:
             return True
-        return self._happens(self._conditions.loss)
+        return self.happens(self._conditions.loss)
 
     def resets(self) -> bool:
         """Whether the sender of a lost message is told that the connection is gone."""
         return self._random() < self._conditions.resets
 
-    def repeats(self) -> bool:
-        """Whether the next request arrives twice."""
-        return self._happens(self._conditions.repeats)
-
-    def breaks_poll(self) -> bool:
-        """Whether the connection of the next request or answer at a seat breaks."""
-        return self._happens(self._conditions.polls)
-
-    def _happens(self, part: float) -> bool:
+    def happens(self, part: float) -> bool:
+        """Whether that happens now which happens to this part of messages."""
         return part > 0 and self._random() < part
 
     def cut(self, ways: Sequence[tuple[str, str]]) -> list[Callable[[], None]]:
@@ -276,15 +269,16 @@ class _Exchange:
 
     def _send_unreliably(self, url: str, body: bytes) -> None:
         network, target = self._network, host_of(url)
-        times = 2 if network.links.repeats() else 1
-        if times > 1:
+        links, times = network.links, 1
+        if links.happens(links.conditions.repeats):
             network.repeated.add(body)
+            times = 2
         for _ in range(times):
-            if not network.links.loses(self._asker.source, target):
+            if not links.loses(self._asker.source, target):
                 network.later(partial(self._arrive, url, body))
                 continue
             network.watcher.lost(self._asker.source, target, self._message)
-            if network.links.resets():
+            if links.resets():
                 self._break(f"the connection to {url} is gone", "")
 
     def left(self, transport: SimulatedTransport) -> None:
@@ -389,7 +383,8 @@ class _SeatRequest(_Exchange):
         network.polls[self] = None
 
     def _breaks(self) -> bool:
-        is_next = self._asker.breaks < BREAKS_MAX and self._network.links.breaks_poll()
+        links = self._network.links
+        is_next = self._asker.breaks < BREAKS_MAX and links.happens(links.conditions.polls)
         self._asker.breaks += is_next
         return is_next
 
