@@ -125,7 +125,6 @@ class SimulatedNetwork:
         self.exchanges: dict[_Exchange, None] = {}  # in order
         self.clients = count(1)  # names of programs at seats
         self.repeated: set[bytes] = set()  # requests that arrive twice
-        self.polls: dict[_SeatRequest, None] = {}  # of seated agents, in order
         self.answer_filters: dict[str, AnswerFilter] = {}  # by address, change answers
 
     def add(self, url: str, receiver: str, lifetime: Lifetime) -> "SimulatedTransport":
@@ -149,7 +148,7 @@ class SimulatedNetwork:
     def heal(self) -> None:
         """Mend all ways; agents that wait at their seats for what was lost notice it."""
         self.links.heal()
-        for poll in list(self.polls):
+        for poll in [each for each in self.exchanges if isinstance(each, _SeatRequest)]:
             poll.cut_off()
 
     def later(self, what: Callable[[], None]) -> None:
@@ -380,7 +379,7 @@ class _SeatRequest(_Exchange):
         kind: Any = Opening()  # what is shown in a trace
         super().__init__(network, asker, kind, lambda answer: None)
         self._tell = done
-        network.polls[self] = None
+        network.exchanges[self] = None  # before it arrives: what is lost must be noticed once
 
     def _breaks(self) -> bool:
         links = self._network.links
@@ -414,10 +413,6 @@ class _SeatRequest(_Exchange):
     def _finish(self, message: Message | None, error: LeagueError | None) -> None:
         self._close()
         self._tell(HttpAnswer(0, b"", None, error, 0.0))
-
-    def _close(self) -> None:
-        self._network.polls.pop(self, None)
-        super()._close()
 
 
 def url_of(name: str) -> str:
