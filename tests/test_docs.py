@@ -54,6 +54,15 @@ def leads_somewhere(path, link):
     return link.startswith("https://") or is_page
 
 
+def test_a_page_that_speaks_of_firewalls_leads_to_the_one_about_seats():
+    speaking = [path for path in PAGES if "firewall" in prose(path)]
+
+    leading = DOCS / "how-to" / "behind-a-firewall.md"
+    lacking = [path for path in speaking if path != leading and leading.name not in prose(path)]
+    assert len(speaking) > 4
+    assert lacking == []
+
+
 def test_every_page_is_in_a_section_and_begins_with_its_only_title():
     for path in PAGES:
         section = str(path.relative_to(DOCS).parent)
