@@ -2,6 +2,8 @@
 
 import json
 
+from msgspec import UNSET
+
 from agentleague.dialects.requests import read_request
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
@@ -169,6 +171,17 @@ def test_a_strict_league_takes_what_document_004_has_and_whatever_our_own_comman
     assert sent(league, QUERY, {**ours, "query_type": "GET_STATUS"}).success
     assert sent(league, REF, {MOST: 64, "referee_meta.locks": True}).status == "ACCEPTED"
     assert sent(league, REF, {"sender": "agent:x"}).code == "E003"  # Nobody else gets round it.
+
+
+@rule("R-SEAT-11")
+def test_who_asks_for_a_seat_is_not_told_that_its_end_point_is_missing_and_others_are():
+    nowhere = {"player_meta.contact_endpoint": ""}
+
+    for mode in ("refuse", "warn"):
+        answer = sent(League(missing_fields=mode), PLAYER, {**nowhere, "player_meta.seat": True})
+        assert answer.warnings is UNSET
+    answer = sent(League(), PLAYER, {**nowhere, "player_meta.seat": False})
+    assert answer.warnings == ["player_meta.contact_endpoint was missing"]
 
 
 @rule("R-REG-20")

@@ -113,7 +113,9 @@ def read_request(
 
 def _left_out(message: Message, body: bytes, misfits: Sequence[str]) -> list[str]:
     """The documented fields and places that a message does not use."""
-    left_out = list(_unused_places(messages.WIRE_NAME[type(message)], body))
+    meta = message.player_meta if isinstance(message, messages.LeagueRegisterRequest) else None
+    needed = _REQUIRED[:1] if meta and meta.seat is True else _REQUIRED
+    left_out = list(_unused_places(messages.WIRE_NAME[type(message)], body, needed))
     unfit = {each.partition(" ")[0] for each in misfits}
     for path, at in _EXPECTED.get(type(message), ()):
         is_there = at in body if isinstance(at, bytes) else at(message)
@@ -343,12 +345,12 @@ def _respell_query(fields: dict[str, Raw]) -> dict[str, Any]:
     return fields
 
 
-def _unused_places(name: str, body: bytes) -> Iterator[str]:
+def _unused_places(name: str, body: bytes, needed: Sequence[str]) -> Iterator[str]:
     """The documented places that a registration does not use, judged by its text alone."""
     meta = METAS.get(name)
     if meta and b'"%b"' % meta.encode() not in body:
         yield meta
     elif meta:
-        for field in _REQUIRED:
+        for field in needed:
             if not re.search(rb'"%b"\s*:\s*(?!\s|""|null)' % field.encode(), body):
                 yield f"{meta}.{field}"
