@@ -146,7 +146,7 @@ def test_each_era_has_methods_that_the_other_has_not():
 
     assert manager.answer(request("ping", False))[0] == 200
     assert manager.answer(request("ping"))[0] == 404
-    assert "instructions" in told(manager.answer(request("server/discover")))
+    assert "call join_league" in told(manager.answer(request("server/discover")))["instructions"]
     assert told(manager.answer(request("server/discover", False)))["code"] == -32601
 
 
