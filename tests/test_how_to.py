@@ -185,7 +185,9 @@ def test_a_player_behind_a_firewall_plays_and_is_refused_as_the_page_says(tmp_pa
         terminal = Terminal(folder)
         organiser = terminal.serve(manager.replace(" --no-seats", options) + " --dir cup")
         if options:
-            with pytest.raises(AssertionError, match="this league gives no seats; listen where"):
+            with pytest.raises(
+                AssertionError, match="this league gives no seats; start it without"
+            ):
                 terminal.type(outbound)
         else:
             player = terminal.serve(outbound)

@@ -94,6 +94,8 @@ def test_the_hooks_of_a_file_are_called_however_much_is_said(tmp_path, verbose):
             1,
             "there is no file nowhere.py; write a player to begin with: league new",
         ),
+        (["mine.js"], 1, "mine.js is not a Python file; start it with: node mine.js\n"),
+        (["mine.txt"], 1, "mine.txt is not a Python file\n"),
         (["mine.py"], 1, "mine.py has neither `player = Player(...)` nor a function"),
         (
             ["mine.py", "--strategy", "fixed"],
@@ -103,7 +105,8 @@ def test_the_hooks_of_a_file_are_called_however_much_is_said(tmp_path, verbose):
     ],
 )
 def test_a_file_that_cannot_play_is_refused_at_once(tmp_path, arguments, code, complaint):
-    (tmp_path / "mine.py").write_text("")
+    for name in ("mine.py", "mine.js", "mine.txt"):
+        (tmp_path / name).write_text("")
 
     done = league("player", *arguments, cwd=tmp_path, check=False)
 

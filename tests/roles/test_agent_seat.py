@@ -80,6 +80,14 @@ def test_a_manager_without_seats_is_of_no_use_to_who_has_no_port(seat):
     assert answered(role, accepted(seat=seat)) == ([End(Refused(NO_SEATS))], [])
 
 
+def test_a_league_that_gives_no_seats_is_told_in_the_words_of_the_command():
+    why = "this league gives no seats; register without player_meta.seat"
+    refusal = LeagueRegisterResponse("REJECTED", reason="No", hint=why, error_code="E043")
+
+    assert answered(a_player(True, "")[0], refusal)[0] == [End(Refused(NO_SEATS))]
+    assert answered(a_player(False)[0], refusal)[0] == [End(Refused(f"No: {why}"))]
+
+
 @pytest.mark.parametrize("outbound", [None, False])
 def test_where_the_manager_reaches_it_it_asks_for_no_seat(outbound):
     role, request = a_player(outbound)

@@ -42,11 +42,14 @@ def load_player(path: Path, games: Callable[[], Sequence[str]]) -> Player:
 
 
 def check_file(path: Path) -> None:
-    """Raises LeagueError unless there is such a file."""
+    """Raises LeagueError unless there is such a file, and it may be Python."""
     if not path.is_file():
         raise LeagueError(
             f"there is no file {path}; write a player to begin with: league new player my_player"
         )
+    if path.suffix != ".py":
+        how = f"; start it with: node {path}" if path.suffix in (".js", ".mjs") else ""
+        raise LeagueError(f"{path} is not a Python file{how}")
 
 
 def check_game(player: Player, game: str, path: Path) -> None:

@@ -46,7 +46,7 @@ WAITS = (
 WHERE = "say where others reach this one with: --endpoint http://HOST:PORT/mcp"
 NO_ID = " The manager gave it no id: it goes by its name."
 BY_SEAT = "The manager cannot call you back; joining through a seat."
-NO_SEATS = "it gives no seat to an agent that only calls out; start this one with --no-outbound"
+NO_SEATS = "this league gives no seats; start it without --outbound, where the manager can call it"
 IS_LATE = (errors.LateRegistration.code, errors.AlreadyComplete.code)
 BAD_TOKEN = (errors.TokenMissing.code, errors.TokenInvalid.code)
 
@@ -168,7 +168,8 @@ class Registration:
         if code == errors.EndpointNotAllowed.code and self.may_sit and not self.wants_seat:
             self.wants_seat, self._first_refusal = True, reason
             return [WakeAt(RegisterKey(), now)]
-        return [End(Refused(self._first_refusal or reason))]
+        no_seats = NO_SEATS if self.wants_seat and "gives no seats" in reason else ""
+        return [End(Refused(self._first_refusal or no_seats or reason))]
 
     def _in_words(self, error: errors.PeerRefused) -> str:
         """The refusal for a person; a wrong code is told in the words of the command."""
