@@ -90,14 +90,35 @@ def test_the_commands_to_try_an_agent_run(agent):
         assert sum(row["technical_losses"] for row in rows) == 0
 
 
-def test_the_player_of_the_page_without_a_port_plays_a_league(tmp_path):
+@pytest.fixture
+def seated_player(tmp_path):
+    """Where the player of the page without a port stands."""
     (program,) = re.findall(r"```python\n(.+?)```", TEXT, re.DOTALL)
     (tmp_path / "seated.py").write_text(program, encoding="utf-8")
+    return tmp_path / "seated.py"
+
+
+def test_the_player_of_the_page_without_a_port_says_its_usage_and_why_it_is_refused(
+    tmp_path, seated_player
+):
+    port = free_port()
+    where = ("--players", 2, "--port", port, "--no-seats")
+    first_line(started(BIN / "league", "manager", *where, cwd=tmp_path))
+
+    alone = started(sys.executable, seated_player, cwd=tmp_path)
+    refused = started(sys.executable, seated_player, f"http://127.0.0.1:{port}/mcp", cwd=tmp_path)
+
+    assert first_line(alone) == "usage: python seated.py http://192.168.1.10:8000\n"
+    assert first_line(refused).startswith("refused: this league gives no seats; ")
+    assert (alone.wait(SECONDS), refused.wait(SECONDS)) == (1, 1)
+
+
+def test_the_player_of_the_page_without_a_port_plays_a_league(tmp_path, seated_player):
     port = free_port()
     where = ("--players", 2, "--port", port, "--dir", "cup", "--exit")
     manager = started(BIN / "league", "manager", *where, cwd=tmp_path)
     first_line(manager)
-    seated = started(sys.executable, "seated.py", f"http://127.0.0.1:{port}", cwd=tmp_path)
+    seated = started(sys.executable, seated_player, f"http://127.0.0.1:{port}", cwd=tmp_path)
     for kind in ("referee", "player"):
         own = ("--manager", port, "--port", free_port(), "--state", tmp_path / "state")
         started(BIN / "league", kind, *own, cwd=tmp_path)
