@@ -292,9 +292,14 @@ def test_a_new_javascript_player_shows_its_join_code_and_its_endpoint(tmp_path, 
     manager = started(BIN / "league", "manager", "--port", port, cwd=tmp_path)
     first_line(manager)
     monkeypatch.delenv("LEAGUE_JOIN_CODE")
-    without = started("node", "mine/mine.js", "--port", 0, "--manager", port, cwd=tmp_path)
-    assert "The manager refused: " in without.communicate(timeout=SECONDS)[1]
-    assert without.returncode == 1
+    for code, complaint in [
+        ((), "this league has a join code; give it with --join-code or LEAGUE_JOIN_CODE"),
+        (("--join-code", "other"), "wrong join code; give the right one with --join-code or"),
+    ]:
+        wrong = ("--port", 0, "--manager", port, *code)
+        refused = started("node", "mine/mine.js", *wrong, cwd=tmp_path)
+        assert f"The manager refused: {complaint}" in refused.communicate(timeout=SECONDS)[1]
+        assert refused.returncode == 1
 
     given = ["--manager", f"127.0.0.1:{port}", "--join-code", "tipuf-sajil-gikop"]
     if way == "variable":
@@ -305,7 +310,7 @@ def test_a_new_javascript_player_shows_its_join_code_and_its_endpoint(tmp_path, 
     agent = started("node", "mine/mine.js", *where, *given, cwd=tmp_path)
 
     assert [first_line(agent), first_line(agent)] == [
-        f"mine listens at {endpoint}\n",
+        f"mine listens at http://127.0.0.1:{own}/mcp; others are to call it at {endpoint}\n",
         "Registered as P01.\n",
     ]
     told = next(line for line in manager.stderr if line.startswith("P01 "))
@@ -349,8 +354,8 @@ def test_new_players_of_both_languages_play_a_strict_league_and_end_with_it(tmp_
     options = ("--players", 2, "--port", port, "--missing-fields", "refuse", "--exit")
     manager = started(BIN / "league", "manager", *options, cwd=tmp_path)
     first_line(manager)
-    while "Registered as" not in first_line(script):
-        assert script.poll() is None
+    assert first_line(script) == "The manager is there.\n"  # It is told once that it was away.
+    assert "Registered as" in first_line(script)
     for forged in ({}, {"league_id": "another"}):  # Not from the manager: it plays on.
         assert notify(own, "notify_league_completed", forged)["status"] == "ACKNOWLEDGED"
     manager.kill()
@@ -425,6 +430,24 @@ def test_a_new_javascript_player_plays_through_a_seat_told_to_or_by_itself(tmp_p
     manager.communicate(timeout=SECONDS)
     rows = json.loads(league("standings", "--dir", "cup", "--json", cwd=tmp_path).stdout)
     assert [row["technical_losses"] for row in rows] == [0, 0]
+
+
+@needs_node
+def test_a_new_javascript_player_in_a_league_without_seats_says_what_to_do(tmp_path):
+    new(tmp_path, "javascript")
+    port, nowhere = free_port(), f"http://127.0.0.1:{free_port()}/mcp"
+    where = ("--players", 2, "--port", port, "--no-seats")
+    first_line(started(BIN / "league", "manager", *where, cwd=tmp_path))
+    command = ("node", "mine/mine.js", "--manager", port, "--port", 0)
+
+    refused = started(*command, "--no-outbound", "--outbound", cwd=tmp_path)  # The last counts.
+    listens = started(*command, "--outbound", "--no-outbound", cwd=tmp_path)
+    unreachable = started(*command, "--endpoint", nowhere, cwd=tmp_path)
+
+    assert "gives no seats; start it without --outbound, where" in first_line(refused)
+    assert refused.wait(SECONDS) == 1
+    assert "mine listens at " in first_line(listens)
+    until(unreachable, f"The manager cannot reach it at {nowhere}; until it can, its matches are")
 
 
 def until(process, words):

@@ -17,6 +17,9 @@ const BODY_MAX = 65_536; // bytes
 const PORTS_TRIED = 1000;
 const DOUBT_MS = 40_000; // a manager that is away may just be starting again
 const CANNOT_CALL = "The manager cannot call you back; joining through a seat.";
+const NO_SEATS =
+  "this league gives no seats; start it without --outbound, where the manager can call it";
+const GIVE_CODE = "with --join-code or LEAGUE_JOIN_CODE; the organiser knows it";
 const EVERYWHERE = { "0.0.0.0": "127.0.0.1", "::": "::1" }; // and what this machine calls instead
 const USAGE = `Usage: node my_player.js [OPTIONS]
 
@@ -49,9 +52,11 @@ function read(args, variables) {
       process.exit(0);
     }
     const manager = managerUrl(values.manager || variables.LEAGUE_MANAGER || "");
-    if (values.outbound && !manager) throw new Error("--outbound needs a --manager.");
+    const last = ["--outbound", "--no-outbound"].map((flag) => args.lastIndexOf(flag));
+    const outbound = last[0] === last[1] ? undefined : last[0] > last[1]; // The last one counts.
+    if (outbound && !manager) throw new Error("--outbound needs a --manager.");
     return {
-      outbound: values["no-outbound"] ? false : values.outbound,
+      outbound,
       manager: manager && checked("--manager", manager),
       joinCode: values["join-code"] || variables.LEAGUE_JOIN_CODE,
       name: values.name || "my_player",
@@ -274,11 +279,14 @@ async function isOver(named) {
   if (!registered || ![undefined, league_id].includes(named)) return false;
   const query = { league_id, auth_token, query_type: "GET_STATUS", query_params: {} };
   const question = { message_type: "LEAGUE_QUERY", ...query };
+  let said;
   for (const until = Date.now() + DOUBT_MS; Date.now() < until; await sleep(2000)) {
     const { result, error } = await ask("league_query", question).catch(() => ({}));
+    if (said && result) console.error("The manager is back.");
     if (result) return result.status === "LEAGUE_COMPLETED";
     const why = error ? `does not say: ${error.data?.error_message ?? error.message}` : "is away.";
-    console.error(`Told that the league is over; asking the manager, which ${why}`);
+    if (why !== said) console.error(`Told that the league is over; asking the manager, which ${why}`);
+    said = why;
   }
   return true;
 }
@@ -312,27 +320,75 @@ async function register(endpoint, seat) {
     seat, // False: it could use one.
     ...(options.joinCode ? { join_code: options.joinCode } : {}),
   };
+  let [isAway, refusal] = [false]; // the first refusal, for which it asks for a seat
   for (;;) {
     try {
       const { auth_token } = registered ?? {};
       const request = { message_type: "LEAGUE_REGISTER_REQUEST", player_meta, auth_token };
       const { result, error } = await ask("register_player", request);
+      if (isAway) console.error("The manager is there.");
+      isAway = false;
       if (result?.status === "ACCEPTED" && (result.seat || endpoint)) {
         registered = result;
+        if (result.seat && !options.outbound) console.error(CANNOT_CALL);
         console.error(`Registered as ${result.player_id}.`);
         return;
       }
       const code = result?.error_code ?? error?.data?.error_code;
-      if (code !== "E043" || player_meta.seat !== false) {
-        stop(`The manager refused: ${result?.reason ?? error?.message ?? "it gives no seats"}`);
-      }
-      console.error(CANNOT_CALL);
+      refusal ??= inWords(result, error);
+      if (code !== "E043" || player_meta.seat !== false) stop(`The manager refused: ${refusal}`);
       player_meta.seat = true;
     } catch (error) {
-      console.error(`No manager at ${options.manager} yet (${error.cause?.code ?? error}).`);
+      const why = error.cause?.code ?? error;
+      const again = "trying again until it answers";
+      if (!isAway) console.error(`No manager at ${options.manager} yet (${why}); ${again}.`);
+      isAway = true;
       await sleep(1000);
     }
   }
+}
+
+/** A refusal for a person, in the words of the options. */
+function inWords(result, error) {
+  const why = [result?.reason ?? error?.message, result?.hint].filter(Boolean).join(": ");
+  if (/join_code/.test(why)) {
+    const [what, which] = options.joinCode
+      ? ["wrong join code", "the right one"]
+      : ["this league has a join code", "it"];
+    return `${what}; give ${which} ${GIVE_CODE}`;
+  }
+  return options.outbound && (result?.status === "ACCEPTED" || /gives no seats/.test(why))
+    ? NO_SEATS
+    : why;
+}
+
+/** Take a seat where the manager cannot call it, or say what to try until it can. */
+async function beReachable(endpoint) {
+  let [unclear, isTold] = [0, false];
+  while (unclear < 5 && server.listening) {
+    await sleep(2000);
+    const reachable = await isReachable().catch(() => undefined);
+    if (reachable && isTold) console.error(`The manager can reach it at ${endpoint}.`);
+    if (reachable) return;
+    if (reachable === undefined) {
+      unclear += 1;
+    } else if (registered.seats && options.outbound !== false) {
+      return register(endpoint, true);
+    } else if (!isTold) {
+      isTold = true;
+      console.error(advice(new URL(endpoint)));
+    }
+  }
+}
+
+function advice(url) {
+  const port = url.port || (url.protocol === "https:" ? 443 : 80);
+  return (
+    `The manager cannot reach it at ${url}; until it can, its matches are lost. Does the ` +
+    `firewall of this machine let others in at port ${port}? Is it in the same network as the ` +
+    `manager? If others see it elsewhere, say where with: --endpoint http://HOST:${port}/mcp; ` +
+    "if it should listen at another address, with: --bind ADDRESS"
+  );
 }
 
 /** Whether the manager can call it, as it says itself; undefined while it does not know. */
@@ -397,7 +453,8 @@ const port = await listen(bind).catch((error) =>
 const called = bind in EVERYWHERE ? own : bind;
 const url = `http://${called.includes(":") ? `[${called}]` : called}:${port}/mcp`;
 const endpoint = options.endpoint || url;
-console.error(`${options.name} listens at ${endpoint}`);
+const elsewhere = endpoint === url ? "" : `; others are to call it at ${endpoint}`;
+console.error(`${options.name} listens at ${url}${elsewhere}`);
 if (!/^(127\.|::1$|localhost$)/.test(bind)) {
   console.error(`It listens on ${bind}, where the whole network can reach it.`);
   if (!options.endpoint) {
@@ -407,14 +464,7 @@ if (!/^(127\.|::1$|localhost$)/.test(bind)) {
 if (options.manager) {
   await register(endpoint, options.outbound === false ? undefined : false);
   const isFar = options.endpoint || !/^(127\.|::1$)/.test(bind);
-  for (let tries = 0; tries < 5 && isFar && registered.seats && !registered.seat; tries += 1) {
-    await sleep(2000);
-    const reachable = await isReachable().catch(() => undefined);
-    if (reachable) break;
-    if (reachable === undefined) continue;
-    console.error(CANNOT_CALL);
-    await register(endpoint, true);
-  }
+  if (isFar && !registered.seat) await beReachable(endpoint);
   if (registered.seat) {
     server.close();
     await sit();
