@@ -100,9 +100,9 @@ def step_of(call):
     return STEPS[type(call.key)]
 
 
-def answered(key, said):
+def answered(key, said, seconds=0.1):
     message, error = (None, said) if isinstance(said, LeagueError) else (said, None)
-    return Answered(key, message, error, 0.1)
+    return Answered(key, message, error, seconds)
 
 
 def join(match, who, now=0.0, **names):

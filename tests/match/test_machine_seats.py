@@ -49,6 +49,7 @@ AWAY = [
 OWN = {  # what the player itself, or the lack of it, makes of a call -> the verdict
     "E001": NoAnswer("no answer in time"),
     "E009": NoConnection("HTTP 408, and it is not JSON", status=408),
+    "E009 of a proxy": NoConnection("HTTP 504, and it is not JSON", status=504),
     "rate limited": RateLimited("HTTP 429: too many requests"),
     "no content": PeerRefused("failed", number=1, code="E053", data={"retryable": True}),
 }
@@ -89,6 +90,44 @@ def test_what_is_the_players_own_counts_as_an_attempt(verdict):
 
     assert not match.waits_for_manager
     assert calls(match.woken(0.6)) == []
+
+
+@rule("R-MATCH-33")
+@pytest.mark.parametrize("broken", [AWAY[1], AWAY[2]], ids=str)
+def test_calls_that_stand_and_break_use_up_the_time_of_a_player_that_is_silent(broken):
+    rules = replace(PATIENT, retries=1)
+    bob = {"move": [(16.0, broken)] * 4, "over": [(2.0, broken)] * 3}
+
+    stage = Stage(bob=bob, rules=rules, seats=SEATED).run()
+
+    assert stage.heard("P02")[1:7] == [
+        (0.0, "CHOOSE_PARITY_CALL"),
+        (16.5, "CHOOSE_PARITY_CALL"),
+        (32.5, "GAME_ERROR"),
+        (34.5, "CHOOSE_PARITY_CALL"),
+        (51.0, "CHOOSE_PARITY_CALL"),
+        (67.0, "GAME_ERROR"),
+    ]
+    assert [loser for loser, _ in stage.lock.forfeits] == ["P02"]
+    assert stage.is_closed
+
+
+@rule("R-MATCH-33")
+def test_a_result_that_a_proxy_breaks_off_is_told_until_its_time_is_used_up():
+    broken = AWAY[1]
+
+    stage = Stage(bob={"over": [(2.0, broken)] * 9}, seats=SEATED).run()
+
+    assert stage.heard("P02")[2:] == [(0.0, "GAME_OVER"), (2.5, "GAME_OVER"), (5.5, "GAME_OVER")]
+    assert stage.is_closed
+
+
+@rule("R-MATCH-33")
+def test_a_manager_that_refuses_connections_only_after_a_while_costs_no_attempt():
+    stage = Stage(bob={"move": [(16.0, REFUSED)] * 4}, seats=SEATED).run()
+
+    assert stage.errors("P02") == []
+    assert stage.result.status == "WIN"
 
 
 @rule("R-MATCH-33")

@@ -115,7 +115,7 @@ class Stage:
             delay, said = self._player(call)
         if said is SILENCE or self.now + delay > call.until:
             delay, said = call.until - self.now, NoAnswer("the time ran out")
-        self._calls[call.key] = self._at(self.now + delay, lambda: self._answer(call, said))
+        self._calls[call.key] = self._at(self.now + delay, lambda: self._answer(call, said, delay))
 
     def _player(self, call):
         step, who = step_of(call), call.to.agent_id
@@ -133,9 +133,9 @@ class Stage:
             return PeerRefused(str(answer), number=number, code=answer.code, data=answer.context)
         return answer
 
-    def _answer(self, call, said):
+    def _answer(self, call, said, seconds):
         self._calls.pop(call.key, None)
-        self.carry_out(self.match.answered(answered(call.key, said), self.now))
+        self.carry_out(self.match.answered(answered(call.key, said, seconds), self.now))
 
     def _drop(self, drop):
         for waiting in (self._calls, self._timers):

@@ -516,7 +516,7 @@ def old_agents_keep_their_seat(monkeypatch):
 
 def a_manager_that_is_away_costs_an_attempt(monkeypatch):
     """A referee takes a manager that is away for a player that does not answer."""
-    monkeypatch.setattr(answer_checks, "is_manager_away", lambda error: False)
+    monkeypatch.setattr(answer_checks, "is_manager_away", lambda *_: False)
 
 
 def seats_are_mixed_up(monkeypatch):

@@ -13,7 +13,7 @@ from agentleague.match.transcript import Transcript
 from agentleague.protocol import timestamps, tokens
 from agentleague.protocol.error_messages import OF_A_MATCH, about_token
 from agentleague.protocol.messages import PROTOCOL, GameJoinAck, LockResponse, Seated
-from agentleague.roles.stimuli import Caller
+from agentleague.roles.stimuli import Answered, Caller
 
 _FAILURES = (
     (errors.PeerRefused, "answered with an error of its own"),
@@ -88,10 +88,17 @@ def is_refused(error: errors.LeagueError | None) -> bool:
     return isinstance(error, errors.PeerRefused) and not error.context["data"].get("retryable")
 
 
-def is_manager_away(error: errors.LeagueError | None) -> bool:
-    """Whether a call to a seat failed before it got there; what the agent does has other signs."""
+def is_manager_away(answer: Answered, stood: dict[Any, float], seconds: float) -> bool:
+    """Whether a call to a seat failed before it got there; what the agent does has other signs.
+
+    Calls that stood there and broke use up its seconds: a proxy may not wait for a silent agent.
+    """
+    key, error = answer.key, answer.error
     status = error.context.get("status") if error else None
-    return status >= 500 if status else isinstance(error, errors.NoConnection)
+    if error and error.context.get("kind") != errors.UNREACHABLE:
+        stood[key] = stood.get(key, 0.0) + answer.seconds
+    is_away = 500 <= status != 504 if status else isinstance(error, errors.NoConnection)
+    return is_away and stood.get(key, 0.0) <= seconds
 
 
 def result_in_refusal(match_id: str, error: errors.LeagueError | None) -> LockResponse | None:

@@ -155,6 +155,7 @@ class Match:
         self._retry_at = NEVER  # when the manager is tried again
         self._rings_at = NEVER
         self._aways = 0  # calls to seats in a row that found the manager away
+        self._stood: dict[Any, float] = {}  # calls to seats -> seconds until they broke there
         self._unsaid: dict[PlayerCall, float] = {}  # those that ask nothing -> when to repeat them
         self._is_ours = True  # until the manager gives it to another referee
 
@@ -203,7 +204,7 @@ class Match:
         if now > self._rings_at:
             self._notice_sleep(now)
         if isinstance(key, PlayerCall) and self._messages.seats[key.seat].seat:
-            if answer_checks.is_manager_away(answer.error):
+            if answer_checks.is_manager_away(answer, self._stood, self._seconds_of(key)):
                 return self._step(Away, key, now)
             self._aways = 0
         if answer.is_last:
@@ -326,6 +327,10 @@ class Match:
         self._open[key] = call
         self._effects.append(call)
 
+    def _seconds_of(self, key: PlayerCall) -> float:
+        asks = isinstance(key, InvitationCall | MoveCall)
+        return self._questions[key.seat].terms.seconds if asks else self._rules.game_over_seconds
+
     def _manager_away(self, key: PlayerCall, now: float) -> None:
         """A seat cannot be called: say the same again a little later."""
         waits = self._at.limits.seat_seconds
@@ -338,12 +343,10 @@ class Match:
             self._unsaid[key] = again
         self._set_clock()
 
-    def _repeat_unsaid(self, now: float) -> None:
-        due = [key for key, again in self._unsaid.items() if again <= now]
-        for key in due:
+    def _repeat_unsaid(self, _: None, now: float) -> None:
+        for key in [key for key, again in self._unsaid.items() if again <= now]:
             del self._unsaid[key]
-            call = self._open.get(key)
-            if call:
+            if call := self._open.get(key):
                 until = now + self._rules.game_over_seconds
                 self._call(replace(call, to=self.players[key.seat], until=until))
 
@@ -386,7 +389,7 @@ class Match:
         self._when_all_answered(now)
 
     def _questions_due(self, _: None, now: float) -> None:
-        self._repeat_unsaid(now)
+        self._repeat_unsaid(None, now)
         for seat, question in self._questions.items():
             self._carry_out(seat, question.woken(now), now)
         self._when_all_answered(now)
@@ -453,13 +456,10 @@ class Match:
         self._call(Call(key, self._at.manager, message, now + self._rules.reply_seconds))
 
     def _retry_due(self, _: None, now: float) -> None:
-        self._repeat_unsaid(now)
+        self._repeat_unsaid(None, now)
         if now >= self._retry_at:
             again = {RECOVERING: self._recover, LOCKING: self._lock, REPORTING: self._report}
             again[self.phase](now)
-
-    def _nothing_due(self, _: None, now: float) -> None:
-        self._repeat_unsaid(now)
 
     def _lock_answered(self, answer: Answered, now: float) -> None:
         """The result ends the game; after a number it goes on."""
@@ -587,11 +587,11 @@ class Match:
         (LOCKING, LockCall): Transition(_lock_answered, PLAYING, TELLING, REPORTING, CLOSED),
         (LOCKING, Clock): Transition(_retry_due),
         (TELLING, GameOverCall): Transition(_over_answered, REPORTING, CLOSED),
-        (TELLING, Clock): Transition(_nothing_due),
+        (TELLING, Clock): Transition(_repeat_unsaid),
         (REPORTING, ReportCall): Transition(_report_answered, CLOSED),
         (REPORTING, GameOverCall): Transition(_over_answered),
         (REPORTING, Clock): Transition(_retry_due),
-        (CLOSED, Clock): Transition(_nothing_due),
+        (CLOSED, Clock): Transition(_repeat_unsaid),
         **dict.fromkeys(
             product((JOINING, PLAYING, TELLING, REPORTING), [Away]), Transition(_manager_away)
         ),
