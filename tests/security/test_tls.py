@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import shutil
 import ssl
 import subprocess
@@ -14,6 +15,13 @@ from commands import RUNNING, free_port
 from pages import Page, Terminal
 
 PAGE = Page("docs", "how-to", "tls-behind-nginx.md")
+SEATED = {
+    "display_name": "Ann",
+    "version": "1.0.0",
+    "game_types": ["even_odd"],
+    "contact_endpoint": "",
+    "seat": True,
+}
 WRAPPED = """
 daemon off;
 master_process off;
@@ -27,14 +35,15 @@ http {{
     fastcgi_temp_path fastcgi;
     uwsgi_temp_path uwsgi;
     scgi_temp_path scgi;
+    {more}
     {configuration}
 }}
 """
 
 
 @pytest.fixture
-def terminal(tmp_path):
-    """A folder with the certificates of the page, and nginx with its configuration."""
+def terminal(tmp_path, request):
+    """A folder with the certificates of the page, and nginx with its configuration and more."""
     for name in ("nginx", "openssl"):
         if (
             shutil.which(name, path="/usr/sbin:/usr/local/sbin:/usr/bin:/bin:/usr/local/bin")
@@ -52,7 +61,8 @@ def terminal(tmp_path):
     for line in PAGE.commands_of("A certificate"):
         terminal.type(line)
     (configuration,) = PAGE.fences("nginx")
-    terminal.save("nginx.conf", WRAPPED.format(configuration=configuration))
+    more = getattr(request, "param", "")
+    terminal.save("nginx.conf", WRAPPED.format(configuration=configuration, more=more))
     begin_nginx(tmp_path, port)
     return terminal
 
@@ -78,17 +88,20 @@ def serves(folder, port):
 
 def asked(folder, port, host, **headers):
     """The status of an answer of the manager, if it is called so."""
+    query = {"message_type": "LEAGUE_QUERY", "query_type": "GET_STATUS"}
+    return posted(folder, port, "/mcp", query, Host=host, **headers)[0]
+
+
+def posted(folder, port, path, body, **headers):
+    """The status and the text of an answer of the manager."""
     trusted = ssl.create_default_context(cafile=folder / "ca.pem")
     line = http.client.HTTPSConnection("localhost", port, context=trusted, timeout=20)
-    line.request(
-        "POST",
-        "/mcp",
-        json.dumps({"message_type": "LEAGUE_QUERY", "query_type": "GET_STATUS"}),
-        {"Host": host, "Content-Type": "application/json", **headers},
-    )
-    status = line.getresponse().status
+    given = {"Content-Type": "application/json", **headers}
+    line.request("POST", path, json.dumps(body), given)
+    answer = line.getresponse()
+    status, text = answer.status, answer.read()
     line.close()
-    return status
+    return status, text
 
 
 def trust(terminal, export):
@@ -107,7 +120,8 @@ def test_agents_register_and_play_through_nginx_as_the_page_says(terminal):
 
     assert "Registered as REF01" in agents[0].heard
     assert "Registered as P02" in agents[2].heard
-    assert "Players   2" in terminal.type(status)
+    assert re.search(r"Players +2\n", terminal.type(status))
+    terminal.type("league approve REF01 --dir cup")
     assert "has begun" in terminal.type(start)
     terminal.until(agents[1], "is over")
     rows = json.loads(terminal.type("league standings --dir cup --json --quiet"))
@@ -118,7 +132,7 @@ def test_an_agent_without_the_authority_does_not_speak_to_the_manager(terminal):
     terminal.serve(PAGE.commands_of("The manager")[0])
     export, _, _, status, _ = PAGE.commands_of("Agents")
 
-    with pytest.raises(AssertionError, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(AssertionError, match="its certificate is not trusted"):
         terminal.type(status)
     trust(terminal, export)
     assert "Players   0" in terminal.type(status)
@@ -135,6 +149,25 @@ def test_behind_nginx_the_manager_is_called_by_the_name_of_its_end_point_alone(t
     assert ask("cup.example") == 200
     assert ask("evil.example") == 403
     assert ask("cup.example", Origin="https://evil.example") == 403
+
+
+@pytest.mark.parametrize("terminal", ["proxy_read_timeout 1s;"], indirect=True)
+def test_nginx_waits_longer_at_a_seat_than_elsewhere(terminal):
+    terminal.serve(PAGE.commands_of("The manager")[0])
+
+    def post(path, body, **headers):
+        status, text = posted(terminal.folder, terminal.tls_port, path, body, **headers)
+        assert status == 200, (path, status, text)
+        return json.loads(text)
+
+    params = {"message_type": "LEAGUE_REGISTER_REQUEST", "player_meta": SEATED}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": params}
+    player = post("/mcp", asked)["result"]
+    bearer = {"Authorization": f"Bearer {player['auth_token']}"}
+    epoch = post(f"{player['seat']}/open", {}, **bearer)["epoch"]
+
+    poll = {"epoch": epoch, "ack": 0, "wait": 2, "answers": []}
+    assert post(f"{player['seat']}/poll", poll, **bearer)["calls"] == []
 
 
 def test_a_manager_behind_a_proxy_is_not_told_to_listen_to_everybody():
