@@ -479,6 +479,50 @@ def test_held_polls_leave_the_room_of_their_address_to_others():
     assert query.error is None
 
 
+def test_a_connection_is_spared_only_while_an_answer_is_held():
+    """Else a player could open its seat on all connections of a manager, and begin requests."""
+
+    async def scenario(made):
+        server, seats = made.manager.server, made.manager.seats._seats
+        reader, writer = await asyncio.open_connection("127.0.0.1", made.manager.port)
+
+        def send(action, **body):
+            said = msgspec.json.encode(body)
+            line = f"POST /seats/P01/{action} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            rest = f"Authorization: Bearer tok_P01\r\nContent-Length: {len(said)}\r\n\r\n"
+            writer.write((line + rest).encode() + said)
+
+        async def hear():
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+            return msgspec.json.decode(await reader.readexactly(length))
+
+        def counted():
+            return {whose: group.size for whose, group in server._of.items()}, server._all.size
+
+        send("open")
+        sizes, epoch = [], (await hear())["epoch"]
+        sizes.append(counted())
+        send("poll", epoch=epoch, wait=0)
+        await hear()
+        sizes.append(counted())
+        send("poll", epoch=epoch)
+        await until(lambda: seats["P01"].held)
+        sizes.append(counted())
+        made.manager.seats.end_polls()
+        await hear()
+        sizes.append(counted())
+        writer.close()
+        await until(lambda: not server._all.size)
+        return sizes, counted()
+
+    sizes, after = run(scenario)
+
+    near = {"this machine": 1}
+    assert sizes == [(near, 1), (near, 1), ({}, 1), (near, 1)]
+    assert after == ({}, 0)
+
+
 def test_an_agent_whose_answer_is_too_long_fails_and_the_manager_is_not_blamed():
     async def scenario(made):
         made.agents.append(agent := transport("player"))

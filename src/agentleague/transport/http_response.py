@@ -58,6 +58,11 @@ class Response(Struct, eq=False):
         if not self.to.is_reading:
             self.to.flush()
 
+    def hold(self) -> None:
+        """A known peer waits: its connection counts no more at its address until the answer."""
+        if self.answer is None:
+            self.to.exempt()
+
     def drop(self) -> None:
         """Close the connection without an answer to this request or any other."""
         self.to.drop()

@@ -76,10 +76,10 @@ class SeatRoutes:
     def _on_agent(
         self, player_id: str, action: str, request: HttpRequest, respond: Response
     ) -> None:
-        respond.to.exempt()
         try:
             say = partial(self._say, respond)
             respond.lost = self._seats.serve(player_id, action, request.body, say)
+            respond.hold()
         except LeagueError as error:
             self._refuse(respond, 400, error)
 
@@ -96,7 +96,7 @@ class SeatRoutes:
             until, done = self._clock.now() + CALL_SECONDS, partial(self._answered, respond)
             self._held[respond] = self._seats.call(player_id, body, "", until, done)
             respond.lost = lambda: self._held.pop(respond)()
-            respond.to.exempt()
+            respond.hold()
             return
         only = "only the referee of an open match of this player may call its seat"
         refusal = error or errors.TokenInvalid(f"auth_token: {only}")

@@ -120,15 +120,11 @@ class HttpServer:
 
     def admit(self, connection: "_Connection") -> bool:
         """Count a new connection; over a limit, close the longest idle one for it or say no."""
-        whose = connection.whose
-        limit = self._near_max if whose == _NEAR else self.limits.connections_per_source
-        own = self._of.get(whose) or _Group(limit)
+        own = self._group_of(connection.whose)
         fits = own.make_room() and self._all.make_room()
-        self._of[whose] = own
         self._connections.add(connection)
-        connection.groups = (own, self._all)
-        for group in connection.groups:
-            group.size += 1
+        self._all.size += 1
+        self._join(connection, own)
         if self._sweep_timer is None:
             self._sweep_timer = self.loop.call_later(self._sweep_seconds, self._sweep)
         return fits
@@ -145,8 +141,16 @@ class HttpServer:
         if self._drained and not self._connections and not self._drained.done():
             self._drained.set_result(None)
 
+    def _group_of(self, whose: str) -> "_Group":
+        limit = self._near_max if whose == _NEAR else self.limits.connections_per_source
+        return self._of.get(whose) or _Group(limit)
+
+    def _join(self, connection: "_Connection", own: "_Group") -> None:
+        own.size += 1
+        self._of[connection.whose], connection.groups = own, (own, self._all)
+
     def exempt(self, connection: "_Connection") -> None:
-        """Count a connection among all, and no longer among those of its peer."""
+        """Count a connection among all, and not among those of its peer until `readmit`."""
         if self._all in connection.groups[1:]:
             own = connection.groups[0]
             own.size -= 1
@@ -154,6 +158,10 @@ class HttpServer:
             connection.groups = (self._all,)
             if not own.size:
                 del self._of[connection.whose]
+
+    def readmit(self, connection: "_Connection") -> None:
+        """Count it among those of its peer again, who may have more than it may for a while."""
+        self._join(connection, self._group_of(connection.whose))
 
     def busy(self, connection: "_Connection") -> bytes:
         """The answer to a connection that finds no room; written once a second, as it tells it."""
@@ -353,7 +361,7 @@ class _Connection(asyncio.Protocol):
         self._settle()
 
     def exempt(self) -> None:
-        """It is of a known peer, and waits: it counts no more among those of its address."""
+        """It is of a known peer: until it has its answers it is not among those of its address."""
         self._server.exempt(self)
 
     def _give_up(self) -> None:
@@ -395,6 +403,8 @@ class _Connection(asyncio.Protocol):
             response, is_last = waiting[0], is_final and len(waiting) == 1
             ready.append(response.wire(is_last))
             waiting.popleft()
+        if len(self.groups) == 1 and not waiting:  # It was exempt for what is answered now.
+            self._server.readmit(self)
         if reader.continue_due and not waiting:
             reader.continue_due = False
             ready.append(b"HTTP/1.1 100 Continue\r\n\r\n")

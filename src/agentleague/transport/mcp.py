@@ -123,9 +123,8 @@ class McpReply(Struct):
         self.respond(max(getattr(answer, "http_status", 0), status) if is_full else status, told)
 
     def wait(self) -> None:
-        """Let a known host wait long: it counts no more among those at its address."""
-        if self.respond.answer is None:
-            self.respond.to.exempt()
+        """Let a known host wait long."""
+        self.respond.hold()
 
     def forget(self) -> None:
         """Keep nothing of the request: it is refused, and that may wait for seconds."""
