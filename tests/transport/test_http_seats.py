@@ -422,14 +422,15 @@ def test_who_sits_down_again_leaves_its_first_seat_by_itself():
         first.start()
         seats = made.manager.seats._seats
         await until(lambda: "P01" in seats and seats["P01"].held)
+        clients = len(agent._clients)
         agent.sit(url, "/seats/P01", lambda: "tok_P01").start()
         answer = await made.invite()
-        return answer, len(made.asked), ended
+        return answer, len(made.asked), ended, len(agent._clients) - clients
 
-    answer, asked, ended = run(scenario)
+    answer, asked, ended, more_clients = run(scenario)
 
     assert answer.message.accept
-    assert (asked, ended) == (1, [])
+    assert (asked, ended, more_clients) == (1, [], 0)
 
 
 def test_polls_over_the_rate_of_their_token_are_refused_and_others_are_not():

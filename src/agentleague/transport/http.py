@@ -134,7 +134,8 @@ class HttpTransport:
             self._client = SeatingClient(self.guard, self.seats, clock)
             self._seat_routes = SeatRoutes(self, policy, clock)
         self._to_manager = HttpClient(self.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
-        self._clients = [self._client, self._to_manager]
+        self._to_seat = HttpClient(self.guard, limits=ClientLimits(body_bytes=READ_BYTES))
+        self._clients = [self._client, self._to_manager, self._to_seat]
         self._buckets = Buckets(policy.rate)
         self.dialects = PeerDialects(clock, self._post)
         self.is_starting = True
@@ -194,9 +195,7 @@ class HttpTransport:
         """
         if self._seat:
             self._seat.stop()
-        client = HttpClient(self.guard, limits=ClientLimits(body_bytes=READ_BYTES))
-        self._clients.append(client)
-        url = url_at(manager_url, seat)
+        url, client = url_at(manager_url, seat), self._to_seat
         self._seat = seat_client(self._clock, client, url, token, self._on_request)
         return self._seat
 
