@@ -678,6 +678,26 @@ def test_the_deadline_runs_while_a_call_waits(run):
     assert run(scenario()) == ((0, b"", NoAnswer), [b"a"])
 
 
+def test_no_player_is_blamed_for_a_call_to_a_seat_that_was_never_sent(run):
+    """At a seat NoConnection means that the manager is away, NoAnswer that the player is late."""
+
+    async def resolve(*_, **__):
+        await asyncio.Event().wait()
+
+    async def scenario():
+        few = {"connections_per_origin": 1, "kept": 3}  # At a seat as many as may be kept.
+        async with server(silent) as peer, Caller(**few) as caller, Caller(resolve=resolve) as far:
+            seat = peer.url.replace("/mcp", "/seats/P01/mcp")
+            sent = [caller.start(seat, b"a")[0] for _ in range(3)]
+            while len(peer.requests) < len(sent):  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+            waited = await caller.post(seat, b"b", seconds=0.03)
+            unheard = await far.post("http://slow.example/seats/P01/mcp", seconds=0.03)
+            return type(waited.error), type(unheard.error), peer.requests
+
+    assert run(scenario()) == (NoConnection, NoConnection, [b"a"] * 3)
+
+
 def test_a_call_that_times_out_makes_room_for_the_next(run):
     async def script(line):
         body = await line.request()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
+from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoAnswer, NoConnection
 from agentleague.protocol.seats import is_seat
 from agentleague.protocol.tokens import proof_line
 from agentleague.roles.ports import Cancel
@@ -62,6 +62,8 @@ class Origin:
         self.lines: dict[str, Connection] = {}  # By URL: where its last ordered call was sent.
         self._endpoint, self._limits, self._dialer = endpoint, limits, dialer
         self.is_swept = False  # Whether a timer will look at the idle ones.
+        # What is late and was not sent: no player at a seat is to blame for it.
+        self.unsent = NoConnection if is_seat(endpoint.path) else NoAnswer
 
     def pump(self) -> None:
         """Sends what waits, first come first served, as far as there are connections."""
@@ -178,7 +180,8 @@ class HttpClient:
             self._shared = Deadlines(loop), WriteBatching(loop), set()
         key, limits = (*endpoint[:3], is_seat(endpoint.path)), self._limits
         if key[3]:  # Each call waits there as long as a player thinks.
-            limits = replace(limits, connections_per_origin=limits.connections_to_seats)
+            most = max(limits.connections_per_origin, limits.kept)
+            limits = replace(limits, connections_per_origin=most)
         origin = self._origins.get(key)
         if origin is None:
             origin = self._origins[key] = Origin(endpoint, limits, self._dialer, self._shared)

@@ -53,9 +53,8 @@ class ClientLimits:
     header_bytes: int = 8_192  # The same for its headers, interim answers included.
     idle_seconds: float = 1.5  # A connection that nobody used for so long is closed.
     kept_seconds: float = 25.0  # The same for one with ordered calls: our servers wait for 30.
-    kept: int = 16_384  # So many of those; never more than half the descriptor limit.
+    kept: int = 16_384  # So many of those, or to seats; never more than half the descriptor limit.
     connections_per_origin: int = 8  # Further calls to the same origin wait for one of these.
-    connections_to_seats: int = 256  # The same, of calls to the seats at a manager.
     interim: int = 5  # So many 1xx answers are skipped before the real one.
     pipelined: int = 64  # So many ordered calls may be outstanding on their connection.
     targets: int = 16_384  # URLs that are remembered.
@@ -105,7 +104,8 @@ class Call(Struct, kw_only=True, eq=False):
 
     def expire(self) -> None:
         """Its time is up."""
-        waited = NoAnswer("it had to wait for a connection")
+        unsent = self.origin.unsent if self.origin else NoAnswer
+        waited = unsent("it had to wait for a connection")
         late = self.connection.late if self.connection else waited
         self.cancel()  # First, so that a retry cannot meet the same connection.
         self.fail(late)
@@ -164,10 +164,10 @@ class Connection(asyncio.Protocol):
             self._transport.write(unsent[0] if len(unsent) == 1 else b"".join(unsent))
 
     @property
-    def late(self) -> NoAnswer:
+    def late(self) -> LeagueError:
         """How far it came, for a call whose time is up."""
         if self._transport is None:
-            return NoAnswer("nobody took the connection in time", kind=UNREACHABLE)
+            return self._origin.unsent("nobody took the connection in time", kind=UNREACHABLE)
         begun = "its answer began and did not end in time"
         return NoAnswer(begun if self._begun else "no answer in time")
 
