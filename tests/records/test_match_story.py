@@ -161,7 +161,8 @@ def test_both_failed():
         "    0.000 s  Agent 2 (P02)  GAME_INVITATION: declined (a refusal to play) after 7 ms",
         "Agent 1 (P01) and Agent 2 (P02) lost without a game: P01 could not be reached, P02 "
         "declined the invitation - nobody wins. Agent 1 (P01) should be running first "
-        "(start it in a terminal of its own), be reachable at the end point that it registered, "
+        "(start it in a terminal of its own), be reachable at the end point that it registered "
+        "(where nobody can call it, it plays from a seat: league player --outbound), "
         "and answer every POST with HTTP 200 and JSON. Agent 2 (P02) should answer "
         "GAME_INVITATION with `accept: true`.",
     ]
@@ -455,6 +456,7 @@ def test_the_advice_fits_what_a_player_said(said, change):
     ("came", "change"),
     [
         ("the connection was refused: nobody listens there", "be running first"),
+        ("the connection was refused: nobody listens there", "league player --outbound"),
         ("the name of the host was not found", "be given by a name that can be looked up here"),
         ("it does not speak https; try the same URL with http://", "that begins with http://"),
         ("it is not HTTP: SSH-2.0", "speak HTTP: another program may listen at that port"),

@@ -33,6 +33,9 @@ _REFUSED = Cause(
     "send every field as docs/reference/messages.md has it, and the `auth_token` of the call",
 )
 
+_RUNNING = "be running first (start it in a terminal of its own)"
+_SEAT = "where nobody can call it, it plays from a seat: league player --outbound"
+
 CAUSES = {  # by verdict
     "E001": Cause(
         "no answer in time",
@@ -56,8 +59,8 @@ CAUSES = {  # by verdict
     "E009": Cause(
         "no usable answer",
         "R-MATCH-19",
-        "be running first (start it in a terminal of its own), be reachable at the end point that "
-        "it registered, and answer every POST with HTTP 200 and JSON",
+        f"{_RUNNING}, be reachable at the end point that it registered ({_SEAT}), and answer every "
+        "POST with HTTP 200 and JSON",
     ),
     GONE: Cause(
         "no usable answer",
@@ -87,7 +90,7 @@ CAUSES = {  # by verdict
 
 _COMPLAINTS = {  # the first that is found in what it said itself, or in what came -> what to change
     r"^the connection was refused|^no connection": (
-        "be running first (start it in a terminal of its own), at the end point that it registered"
+        f"{_RUNNING}, at the end point that it registered ({_SEAT})"
     ),
     r"^the name of": "be given by a name that can be looked up here, or by an address",
     r"^it does not speak https": "be given by a URL that begins with http://",
