@@ -15,7 +15,7 @@ from agentleague.protocol.messages import (
     RefereeRegisterRequest,
     RoundAnnouncementAck,
 )
-from agentleague.roles.effects import Call, WakeAt
+from agentleague.roles.effects import Call, Reply, WakeAt
 from agentleague.roles.stimuli import Answered, Asked, Caller, Woken
 from league.decisions import Decisions
 from manager.test_role import a_manager, ask, player, referee
@@ -161,6 +161,14 @@ def come(manager, *ports, seconds=0.0):
         manager.handle(Asked(request, Caller("127.0.0.1"), port), BEGAN + seconds)
 
 
+def comes(manager, port, seconds=0.0, token=None, **meta):
+    """A player of ours registers."""
+    own = PlayerMeta(f"Agent {port}", f"http://127.0.0.1:{port}/mcp", claim="c" * 64, **meta)
+    asked = Asked(LeagueRegisterRequest(own), Caller("127.0.0.1", token=token), port)
+    (reply,) = (e for e in manager.handle(asked, BEGAN + seconds) if isinstance(e, Reply))
+    return reply.answer.auth_token
+
+
 def wake(manager, seconds):
     return manager.handle(Woken(ListenersDue()), BEGAN + seconds)
 
@@ -203,6 +211,36 @@ def test_the_start_waits_once_and_not_for_long():
     wake(manager, 5.0)
 
     assert manager.league.phase is Phase.RUNNING
+
+
+@rule("R-REG-12")
+@pytest.mark.parametrize(
+    ("found", "later", "starts_after"),
+    [
+        (True, {}, 0.02),
+        (None, {}, 5.0),  # Nobody knows yet.
+        (False, {}, 5.0),
+        (False, {"seat": True}, 1.48),
+    ],
+)
+def test_a_player_of_ours_that_cannot_be_called_has_time_to_take_a_seat(found, later, starts_after):
+    manager = tried_manager()
+    come(manager, REFEREE, 8101)
+    for agent_id, endpoint in manager.reachability.unchecked:
+        manager.reachability.learnt(agent_id, endpoint, True)
+    token = comes(manager, 8102)
+    assert manager.reachability.should_listen("P02")
+    assert not manager.reachability.should_listen("P01")
+    if found is not None:
+        manager.reachability.learnt("P02", "http://127.0.0.1:8102/mcp", found)
+    for seconds in (0.02, 1.46, 1.48, 4.98, 5.0):
+        if later and seconds == 1.48:
+            comes(manager, 8102, seconds, token, **later)
+        wake(manager, seconds)
+        is_running = manager.league.phase is Phase.RUNNING
+        assert is_running is (seconds >= starts_after), seconds
+    waits = [each for each in manager.news if each.startswith("Waiting for")]
+    assert waits == ["Waiting for P02 Agent 8102 to listen."] * (starts_after > 1)
 
 
 @rule("R-REG-12")

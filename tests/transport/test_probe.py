@@ -70,6 +70,17 @@ def test_an_end_point_where_nobody_listens_or_may_be_called_is_not(host):
 
 
 @rule("R-REG-12")
+def test_one_that_should_listen_by_now_is_not_waited_for_where_it_is_refused():
+    async def main():
+        found = asyncio.get_running_loop().create_future()
+        url = f"http://127.0.0.1:{free_port()}/mcp"
+        Probes(LOCAL, seconds=600).check("P01", url, found.set_result, is_hasty=True)
+        return await found
+
+    assert asyncio.run(main()) is False
+
+
+@rule("R-REG-12")
 def test_an_agent_may_begin_to_listen_after_it_registered():
     async def main():
         listener, port = Listener(), free_port()

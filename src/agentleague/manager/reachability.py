@@ -1,8 +1,8 @@
 """What the manager knows of its agents' end points: whether somebody listens there.
 
 A role opens no connections: its runtime takes what is `unchecked`, tries it, and calls `learnt`.
-Many foreign agents register before they listen, and the last one completes the league: where end
-points are tried, the start waits a moment for those who are `new`.
+Many foreign agents register before they listen, one of ours that cannot be called takes a seat, and
+the last one completes the league: where end points are tried, the start waits for who is `new`.
 """
 
 from collections import deque
@@ -30,7 +30,7 @@ class Reachability:
         self.unchecked: deque[tuple[str, str]] = deque(maxlen=unchecked_max)  # agent, end point
         self.known: dict[str, bool] = {}
         self.is_tried = False  # whether there is somebody who tries
-        self.new: dict[str, float] = {}  # agents that may not listen yet -> when they registered
+        self.new: dict[str, float] = {}  # agents not known to listen yet -> when they registered
         self._resumed: set[str] = set()  # agents that a restart has still to look for
         self._lost = 0  # of these
         self._doubted: set[str] = set()  # agents that were reachable and are tried again
@@ -66,11 +66,7 @@ class Reachability:
     def waited_for(self, now: float) -> list[str]:
         """Those that registered just now and cannot be connected to yet."""
         seconds = self._limits.listen_seconds
-        self.new = {
-            agent_id: when
-            for agent_id, when in self.new.items()
-            if now - when < seconds and not self.known.get(agent_id)
-        }
+        self.new = {each: when for each, when in self.new.items() if now - when < seconds}
         return list(self.new) if self.is_tried else []
 
     def registered(self, agent_id: str, source: str, now: float | None = None) -> str:
@@ -78,8 +74,8 @@ class Reachability:
         endpoint = self._endpoint(agent_id)
         self.known.pop(agent_id, None)
         self._try(agent_id)
-        if now is not None and not self._league.roster.member(agent_id).claim_digest:
-            self.new[agent_id] = now  # One of ours listens before it registers.
+        if now is not None and agent_id not in self.known:
+            self.new[agent_id] = now
         if is_loopback(source) or not is_loopback(urlsplit(endpoint).hostname or ""):
             return ""
         return (
@@ -97,6 +93,7 @@ class Reachability:
         was_reachable = self.known.get(agent_id)
         self.known[agent_id] = is_reachable
         if is_reachable:
+            self.new.pop(agent_id, None)
             return f"{agent_id} is reachable now, at {endpoint}." if was_reachable is False else ""
         if was_reachable is False:
             return ""
@@ -120,6 +117,10 @@ class Reachability:
             self._try(agent_id)
         return ""
 
+    def should_listen(self, agent_id: str) -> bool:
+        """Whether it is one of ours that registered just now: it listens before it registers."""
+        return agent_id in self.new and bool(self._league.roster.member(agent_id).claim_digest)
+
     def is_sought(self, agent_id: str, endpoint: str) -> bool:
         """Whether this end point is to be tried again."""
         is_found = self.known.get(agent_id, False) or endpoint != self._endpoint(agent_id)
@@ -129,6 +130,7 @@ class Reachability:
         """Its end point is to be tried; who fetches its calls needs none that answers."""
         endpoint = self._endpoint(agent_id)
         if is_seat(endpoint):
+            self.new.pop(agent_id, None)
             self.known[agent_id] = True
         else:
             self.unchecked.append((agent_id, endpoint))

@@ -211,7 +211,9 @@ class Running:
             self.looks.check(str(key), url, partial(self._looked, key))
         while self.probes and role.reachability.unchecked:
             agent_id, url = role.reachability.unchecked.popleft()
-            self.probes.check(agent_id, url, partial(self._tried, agent_id, url))
+            is_hasty = role.reachability.should_listen(agent_id)
+            done = partial(self._tried, agent_id, url)
+            self.probes.check(agent_id, url, done, is_hasty=is_hasty)
         if self.probes and role.league.has_started and not (self.looks or self._say):
             self.host.on_step = None
         while self._say and role.news:

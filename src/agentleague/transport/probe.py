@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 
 from agentleague.transport.guard import Dialer, Guard, no_connection, parse_url
 
@@ -24,12 +23,14 @@ class Probes:
         self._first, self._further = (asyncio.Semaphore(AT_ONCE_MAX) for _ in range(2))
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def check(self, agent_id: str, url: str, done: Callable[[bool], bool]) -> None:
+    def check(
+        self, agent_id: str, url: str, done: Callable[[bool], bool], *, is_hasty: bool = False
+    ) -> None:
         """Say later whether somebody listens there, instead of where this agent was before."""
         former = self._tasks.get(agent_id)
         if former:
             former.cancel()
-        task = asyncio.get_running_loop().create_task(self._check(url, done))
+        task = asyncio.get_running_loop().create_task(self._check(url, done, is_hasty))
         self._tasks[agent_id] = task
         task.add_done_callback(lambda task: self._forget(agent_id, task))
 
@@ -42,25 +43,30 @@ class Probes:
         if self._tasks.get(agent_id) is task:
             del self._tasks[agent_id]
 
-    async def _check(self, url: str, done: Callable[[bool], bool]) -> None:
+    async def _check(self, url: str, done: Callable[[bool], bool], is_hasty: bool) -> None:
+        short = min(self.seconds, ONE_TRY_SECONDS)
         async with self._first:
-            found = await reachable(self._guard, url, self.seconds)
+            seconds = short if is_hasty else self.seconds
+            found = await reachable(self._guard, url, seconds, is_hasty=is_hasty)
         while done(found):
             await asyncio.sleep(self.again_seconds)
             async with self._further:  # New agents do not wait for those who are silent.
-                found = await reachable(self._guard, url, min(self.seconds, ONE_TRY_SECONDS))
+                found = await reachable(self._guard, url, short)
 
 
-async def reachable(guard: Guard, url: str, seconds: float) -> bool:
-    """Whether somebody listens there within so many seconds; it is tried after each pause."""
+async def reachable(guard: Guard, url: str, seconds: float, *, is_hasty: bool = False) -> bool:
+    """Whether somebody listens there in time; in haste, one refusal is enough for a no."""
     endpoint = parse_url(url)._replace(scheme="http")  # Without a handshake nothing is sent.
     dialer, pause = Dialer(guard), FIRST_PAUSE_SECONDS
     try:
         async with asyncio.timeout(seconds):
             while True:
-                with suppress(OSError, ValueError):
+                try:
                     await dialer.dial(endpoint, _HangsUp())
                     return True
+                except (OSError, ValueError) as error:
+                    if is_hasty and isinstance(error, ConnectionRefusedError):
+                        return False
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, PAUSE_SECONDS)
     except TimeoutError:
