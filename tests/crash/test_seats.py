@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from agentleague.roles.agent import BY_SEAT
-from commands import BIN, environment
+from commands import BIN, environment, free_port
 from crash.cup import Cup, until
 
 
@@ -54,6 +54,23 @@ def test_a_seated_player_that_is_killed_in_the_middle_of_a_match_comes_back_to_i
 
     cup.ends().check()
     assert cup.said("player-1").count("opens no port") == 2
+
+
+def test_the_last_player_that_cannot_be_called_sits_down_before_the_league_starts(tmp_path):
+    cup = Cup(tmp_path, players=2)  # Its manager exits with the league.
+    last = cup.players[1]
+    cup.commands[last] += ("--endpoint", f"http://127.0.0.1:{free_port()}/mcp")
+    cup.start("manager")
+    until(lambda: cup.url in cup.said("manager"), "the manager listens")
+    for name in ("referee-1", "player-1"):
+        cup.start(name)
+        until(lambda name=name: "Registered as" in cup.said(name), f"{name} is in")
+
+    cup.start(last)
+
+    cup.ends().check()
+    assert BY_SEAT in cup.said(last)
+    assert "The league is over." in cup.said(last)
 
 
 def may_unshare():

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import UNSET
 
-from agentleague.errors import NoAnswer, NoConnection, PeerRefused, RateLimited
+from agentleague.errors import NoAnswer, PeerRefused, RateLimited
 from agentleague.player.role import Player
 from agentleague.protocol.messages import LeagueQueryResponse, LeagueRegisterResponse
 from agentleague.referee.role import Referee
@@ -16,7 +16,8 @@ from rules import rule
 NOW = 100.0
 END = "http://192.168.1.22:8101/mcp"
 ACCEPTED = LeagueRegisterResponse("ACCEPTED", "P01", "league_x", auth_token="tok_1")
-AGAIN = [WakeAt(ReachabilityKey(), NOW + AgentLimits.next_check_seconds)]
+AGAIN = [WakeAt(ReachabilityKey(), NOW + 3.0)]
+SOON = [WakeAt(ReachabilityKey(), NOW + 1.0)]
 
 
 def registered(is_far=True):
@@ -41,7 +42,7 @@ def told(role, reachable=UNSET, error=None, **more):
 @rule("R-REG-14")
 def test_it_asks_soon_after_it_registered_without_its_token():
     role, effects = registered()
-    assert effects == [WakeAt(ReachabilityKey(), NOW + AgentLimits.first_check_seconds)]
+    assert effects == SOON
 
     (call,) = role.handle(Woken(ReachabilityKey()), NOW)
 
@@ -89,12 +90,11 @@ def test_it_says_what_to_try_once_and_asks_until_it_can_be_reached():
 
 
 @rule("R-REG-14")
-def test_while_the_manager_still_tries_or_is_away_it_asks_some_more_times():
+def test_while_the_manager_still_tries_or_is_busy_it_asks_every_second_some_times():
     role, _ = registered()
-    unknown = [{}, {"error": NoAnswer("no")}, {"error": NoConnection("no")}]
-    unknown.append({"error": RateLimited("later")})
+    unknown = [{}, {"error": NoAnswer("no")}, {"error": RateLimited("later")}] * 3
 
-    assert [told(role, **each) for each in unknown] == [([], AGAIN)] * (
+    assert [told(role, **each) for each in unknown] == [([], SOON)] * (
         AgentLimits.unclear_checks - 1
     )
     assert told(role) == ([], [])
@@ -119,7 +119,7 @@ def test_what_makes_no_sense_says_neither_yes_nor_no(data):
 
     answer = LeagueQueryResponse("GET_AGENT", data=data)
 
-    assert role.handle(Answered(ReachabilityKey(), answer, None, 0.1), NOW) == AGAIN
+    assert role.handle(Answered(ReachabilityKey(), answer, None, 0.1), NOW) == SOON
     assert not role.news
 
 
@@ -141,3 +141,17 @@ def test_one_that_was_taken_out_ends_and_says_why():
 
     assert isinstance(end, End)
     assert f"another agent listens at {END}; say where" in end.summary.reason
+
+
+def test_a_manager_that_cannot_use_its_journal_yet_is_said_to_be_starting():
+    role = Player(PlayerSettings(display_name="Ann", endpoint=END))
+    role.handle(Started(0.0), NOW)
+    starting = PeerRefused("no", number=-32603, code="E053", data={"retryable": True}, said="503")
+
+    for _ in range(2):
+        role.handle(Answered(RegisterKey(), None, starting, 0.1), NOW)
+
+    assert list(role.news) == [
+        "No manager answers at http://127.0.0.1:8000/mcp yet (the manager is starting, or cannot "
+        "write its journal); trying again until it does."
+    ]

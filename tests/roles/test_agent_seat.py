@@ -4,7 +4,7 @@ import pytest
 from msgspec import UNSET
 
 from agentleague.errors import NoConnection, PeerRefused
-from agentleague.player.role import AWAY, TAKEN, TOKEN_REFUSED, Player
+from agentleague.player.role import AWAY, GONE, NO_MANAGER, TAKEN, TOKEN_REFUSED, Player
 from agentleague.protocol.messages import LeagueQueryResponse, LeagueRegisterResponse
 from agentleague.roles.agent import (
     BY_SEAT,
@@ -110,21 +110,27 @@ def test_where_the_manager_cannot_reach_it_it_asks_for_a_seat_with_its_token():
     assert role.state.token == "tok_2"
 
 
+NONE = "--bind ADDRESS. This league gives no seats to players that cannot be called"
+
+
 @pytest.mark.parametrize(
-    ("outbound", "seats"),
+    ("outbound", "told", "advice"),
     [
-        (False, True),  # It was told not to.
-        (None, UNSET),  # The manager gives none, or is foreign.
+        (False, {"seats": True}, "--bind ADDRESS; or leave out --no-outbound"),
+        (False, {}, NONE),
+        (None, {}, NONE),
+        (None, {"match_tokens": UNSET}, "--bind ADDRESS"),  # A foreign manager knows no seats.
     ],
 )
-def test_else_it_says_what_to_try_as_ever(outbound, seats):
+def test_else_it_says_what_to_try_as_ever(outbound, told, advice):
     role, _ = a_player(outbound)
-    answered(role, accepted(seats=seats))
+    answered(role, accepted(**told))
 
     (again,) = cannot_be_called(role)
 
     assert isinstance(again, WakeAt)
     assert "cannot reach it" in role.news[-1]
+    assert role.news[-1].endswith(advice)
 
 
 @pytest.mark.parametrize("refusal", [REJECTED, AS_ERROR])
@@ -174,11 +180,58 @@ def test_while_the_manager_is_away_it_goes_on_asking_for_its_seat():
     answered(role, accepted(seats=True))
     cannot_be_called(role)
 
-    (again,), _ = answered(role, NoConnection("away"))
+    (again,), said = answered(role, NoConnection("away"))
 
     assert again == WakeAt(RegisterKey(), NOW + 1.0)
     assert asks_again(role).player_meta.seat is True
     assert role.agent_id == "P01"
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("key", "known"),
+    [
+        (RegisterKey(), [False]),  # It asks for a seat.
+        (ReachabilityKey(), [False]),  # It gets none.
+        (ReachabilityKey(), []),  # It was never told whether it can be called.
+    ],
+)
+def test_one_that_cannot_be_called_says_that_its_manager_is_away_and_ends_without_it(key, known):
+    role, _ = a_player(outbound=None if key == RegisterKey() else False)
+    answered(role, accepted(seats=True))
+    for is_reachable in known:
+        cannot_be_called(role, is_reachable)
+    role.news.clear()
+    away = Answered(key, None, NoConnection("away"), 0.1)
+
+    for seconds in range(40):
+        (again,) = role.handle(away, NOW + seconds)
+        assert again.key == key
+        assert list(role.news) == [NO_MANAGER] * (seconds >= 5)
+    assert role.handle(away, NOW + 40) == [End(Refused(GONE))]
+
+
+def test_it_waits_as_long_again_for_a_manager_that_was_back():
+    role, _ = a_player(outbound=False)
+    answered(role, accepted(seats=True))
+    for _ in range(2):
+        role.news.clear()
+        for seconds in (0, 39):
+            away = Answered(ReachabilityKey(), None, NoConnection("away"), 0.1)
+            assert isinstance(role.handle(away, NOW + seconds)[0], WakeAt)
+        cannot_be_called(role)
+        assert [NO_MANAGER in role.news, "The manager is back." in role.news] == [True, True]
+
+
+def test_a_foreign_manager_that_cannot_be_asked_may_be_there_all_the_same():
+    role, _ = a_player()
+    answered(role, accepted(match_tokens=UNSET))
+    away = Answered(ReachabilityKey(), None, NoConnection("no usable answer"), 0.1)
+
+    asked = [role.handle(away, NOW + 10 * number) for number in range(10)]
+
+    assert asked[-1] == []
+    assert NO_MANAGER not in role.news
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,11 @@ AWAY = (
     "The manager does not answer. Its seat is kept, and nothing is lost: it tries again until the "
     "manager is back."
 )
+NO_MANAGER = "The manager does not answer, and cannot call this player; trying again until it does."
+GONE = (
+    "the manager is gone, and could not call this player to say whether the league is over. Start "
+    "it again when the manager is back"
+)
 UNKNOWN = (
     "The manager does not know the token of this player any more: the organiser took it out, or "
     "another agent proved that it listens at this end point."
@@ -119,8 +124,22 @@ class Player(agent.Agent):
             conversation_id="conv-player-register",
         )
 
+    def _reachability_answered(self, stimulus: Answered, now: float) -> list[Effect]:
+        return self._unless_gone(stimulus, self.reachability_answered(stimulus, now), now)
+
+    def _unless_gone(self, stimulus: Answered, effects: list[Effect], now: float) -> list[Effect]:
+        """Who cannot be called hears of no end: if its manager stays away, it ends by itself."""
+        if self.has_foreign_manager or not isinstance(stimulus.error, errors.NoConnection):
+            self._manager_is_back()
+            return effects
+        if self._seconds_away(NO_MANAGER, now) >= self._limits.doubt_seconds:
+            return [End(agent.Refused(GONE))]
+        return effects or self._reachability.begin(now)
+
     def _registered(self, stimulus: Answered, now: float) -> list[Effect]:
         effects = self.registered(stimulus, now)
+        if self.agent_id:
+            effects = self._unless_gone(stimulus, effects, now)
         if getattr(stimulus.message, "status", "") == "ACCEPTED" and self.agent_id:
             self._channel, self._tokens_of = channel_key(self._registration.token), ("", "", "", 0)
             self.memory.recall(self.kept, self._registration.league_id, self.agent_id)
@@ -283,15 +302,24 @@ class Player(agent.Agent):
                 return [End(agent.SeatLost(TOKEN_REFUSED))]
             self.say_once("seat", f"It is refused at its seat, and tries on: {log_text(said)}")
         elif stimulus.state == "away":
-            self._away_since = self._away_since or now
-            if now - self._away_since >= self._limits.away_seconds and not self._is_away:
-                self._is_away = True
-                self.news.append(AWAY)
+            self._seconds_away(AWAY, now)
         else:
-            if self._is_away:
-                self.news.append("The manager is back.")
-            self._away_since, self._is_away = 0.0, False
+            self._manager_is_back()
         return []
+
+    def _seconds_away(self, sentence: str, now: float) -> float:
+        """How long the manager is away, which is said after some seconds."""
+        self._away_since = self._away_since or now
+        seconds = now - self._away_since
+        if seconds >= self._limits.away_seconds and not self._is_away:
+            self._is_away = True
+            self.news.append(sentence)
+        return seconds
+
+    def _manager_is_back(self) -> None:
+        if self._is_away:
+            self.news.append("The manager is back.")
+        self._away_since, self._is_away = 0.0, False
 
     def _announced(self, message: messages.RoundAnnouncement) -> None:
         me = self.agent_id or self._earlier_id
@@ -501,7 +529,7 @@ class Player(agent.Agent):
     }
     ANSWERS: ClassVar[dict[type, agent.Handler]] = {
         agent.RegisterKey: _registered,
-        agent.ReachabilityKey: agent.Agent.reachability_answered,
+        agent.ReachabilityKey: _reachability_answered,
         LeagueOverKey: _over_answered,
         MatchQuery: _match_answered,
         PushKey: _pushed,

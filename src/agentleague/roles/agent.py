@@ -56,8 +56,9 @@ class AgentLimits:
     """Handed to an agent; tests hand in smaller ones."""
 
     first_check_seconds: float = 1.0  # until it asks whether it is reachable
-    next_check_seconds: float = 3.0  # while the manager still tries, or cannot reach it
-    unclear_checks: int = 5  # answers that say neither yes nor no
+    unclear_seconds: float = 1.0  # until it asks again after an answer that says neither yes nor no
+    unclear_checks: int = 10  # such answers
+    next_check_seconds: float = 3.0  # while the manager cannot reach it
     news: int = 100  # sentences that are kept for the person who runs it
     refusals_said: int = 20  # that are worth a sentence, as anybody may cause them
     away_seconds: float = 5.0  # that the manager of a seated player is away before that is said
@@ -118,6 +119,16 @@ class Registration:
         self.gives_seats = False  # whether the manager does
         self.seat = ""  # the path of its own there
         self._first_refusal = ""  # for which it asks for a seat
+
+    @property
+    def about_seats(self) -> str:
+        """How the advice to a player that cannot be called ends."""
+        outbound = getattr(self._settings, "outbound", "")
+        if outbound == "" or not self.is_ours:
+            return ""
+        if not self.gives_seats:
+            return ". This league gives no seats to players that cannot be called"
+        return "; or leave out --no-outbound" if outbound is False else ""
 
     def remember(self, state: AgentState) -> None:
         """What an earlier run kept: token, claim, receipt, how it knows manager and referees."""
@@ -238,7 +249,7 @@ class ReachabilityCheck:
 
     def __init__(self, manager: Address, settings: AgentSettings, limits: AgentLimits) -> None:
         self._manager, self._endpoint, self._limits = manager, settings.endpoint, limits
-        self._reply_seconds = settings.reply_seconds
+        self._reply_seconds, self.about_seats = settings.reply_seconds, ""
         self.is_unreachable = False  # as it was said last
         self._unclear = 0  # answers that said neither yes nor no
 
@@ -274,7 +285,8 @@ class ReachabilityCheck:
         again: list[Effect] = [WakeAt(ReachabilityKey(), now + self._limits.next_check_seconds)]
         if not isinstance(is_reachable, bool):
             self._unclear += 1
-            return "", again if self._unclear < self._limits.unclear_checks else []
+            soon: list[Effect] = [WakeAt(ReachabilityKey(), now + self._limits.unclear_seconds)]
+            return "", soon if self._unclear < self._limits.unclear_checks else []
         if self.is_unreachable and not is_reachable:
             return "", again
         self.is_unreachable = not is_reachable
@@ -290,6 +302,7 @@ class ReachabilityCheck:
             f"Does the firewall of this machine let others in at port {port}? Is it in the same "
             "network as the manager? If others see it elsewhere, say where with: --endpoint "
             f"http://HOST:{port}/mcp; if it should listen at another address, with: --bind ADDRESS"
+            f"{self.about_seats}"
         )
 
 
@@ -381,9 +394,11 @@ class Agent(ABC):
             if was_proved and not own.proofs:
                 self.news.append(UNPROVED)
             return self._taken_in(stimulus.message, now)
-        if is_first and own.failed_tries:
+        if is_first and own.failed_tries and not was_in:
             error = stimulus.error
             came = log_text(error.context.get("said") or str(error)) if error else "it said nothing"
+            if error and error.context.get("code") == errors.StorageError.code:
+                came = "the manager is starting, or cannot write its journal"
             self.news.append(
                 f"No manager answers at {own.manager.url} yet ({came}); trying again until it does."
             )
@@ -406,6 +421,7 @@ class Agent(ABC):
             self.news.append(WAITS.format(self.agent_id))
         if own.seat:
             return [Sit(self.manager.url, own.seat, own.token)]
+        self._reachability.about_seats = own.about_seats
         return self._reachability.begin(now) if self.is_far else []
 
     def prove(self, asked: Asked, message: messages.EndpointChallenge, now: float) -> list[Effect]:
