@@ -215,6 +215,37 @@ def test_a_league_takes_so_many_hosts_and_those_with_its_code(tmp_path):
     assert again["seat"] == host.seat
 
 
+def test_the_limit_of_hosts_holds_for_many_at_once_and_after_a_restart_and_who_left_is_not_counted(
+    tmp_path,
+):
+    manager, port = begin(tmp_path, "--players", 30, "--hosted-players", 3, referee=False)
+    asked = [McpHost(port).send("join_league", name=f"Ann {number}") for number in range(12)]
+    results = [read() for read in asked]
+    joined = [each["structuredContent"] for each in results if not each["isError"]]
+    manager.kill()
+    manager.wait()
+    begin(tmp_path, port=port, referee=False)
+
+    assert len(joined) == 3
+    assert "(hosted_players = 3)" in McpHost(port).refused("join_league", name="Bob")
+    McpHost(port).call("leave_league", seat=joined[0]["seat"])
+    assert McpHost(port).join("Bob")["player_id"] == "P04"
+    assert "takes 3 hosted players" in McpHost(port).refused("join_league", name="Cid")
+
+
+def test_joins_at_once_with_one_seat_open_one_player_that_plays(tmp_path):
+    _, port = begin(tmp_path, "--players", 2)
+    host, other = McpHost(port, bearer="seat_" + "of-a-host-that-is-impatient"), McpHost(port)
+    asked = [host.send("join_league", name="Ann") for _ in range(6)]
+    joined = [read()["structuredContent"] for read in asked]
+    other.join("Bob")
+
+    assert all(each == joined[0] for each in joined)
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(McpHost.play, (host, other)))
+    assert technical_losses(tmp_path) == [0, 0]
+
+
 def test_a_manager_that_is_stopped_lets_no_host_wait(tmp_path):
     manager, port = begin(tmp_path, "--players", 2, referee=False)
     host = McpHost(port)

@@ -17,6 +17,7 @@ from agentleague import errors
 from agentleague.errors import LeagueError
 from agentleague.games.game import Game
 from agentleague.league.league import Phase
+from agentleague.league.roster import Member
 from agentleague.player.role import Player
 from agentleague.protocol import messages
 from agentleague.protocol.mcp_tools import Respond, Tool, play_prompt
@@ -35,6 +36,7 @@ from agentleague.transport.http import HttpTransport
 
 NAME_MAX, CODE_MAX = 50, 64
 _SEAT = re.compile(r"seat_[A-Za-z0-9_-]{27,59}")
+_VERSION = "1.0.0+hosted"  # tells them from other players, also in the journal
 _THEN = "Call wait_for_turn"
 REFUSED = (
     "The manager refuses your player at the moment. Call wait_for_turn again with the same seat: "
@@ -79,14 +81,14 @@ class McpHosts:
             why = f"name must have 1 to {NAME_MAX} letters, and join_code at most {CODE_MAX}"
             raise errors.WrongType(why, field="name")
         most = self._settings.hosted_players if self._settings.seats else 0
-        if len(self._players) >= most:
+        if len(self._members()) >= most:
             raise errors.LeagueFull(
-                f"this league takes {counted(most, 'hosted player')} and no more; ask the "
-                "organiser for more hosted_players and for seats, or join with: league player"
+                f"this league takes {counted(most, 'hosted player')} and no more (hosted_players = "
+                f"{most}); ask the organiser for more, or join with: league player"
             )
         seat = seat or f"seat_{token_hex(16)}"
         own = {"seat": True, "claim": seat, "join_code": code, "proofs": True}
-        meta = messages.PlayerMeta(name, "", "1.0.0", [self._settings.game_type], "2.1.0", **own)
+        meta = messages.PlayerMeta(name, "", _VERSION, [self._settings.game_type], "2.1.0", **own)
         request, joined = messages.LeagueRegisterRequest(meta), partial(self._joined, seat, respond)
         self._ask(request, Caller(caller.source), joined)
 
@@ -94,7 +96,7 @@ class McpHosts:
         if isinstance(answer, LeagueError):
             respond(answer)
         elif answer.status != "REJECTED":
-            self._welcome(self._open(seat, answer.player_id)[0], seat, respond)
+            self._welcome(self._hosted(seat)[0], seat, respond)
         elif self._league.phase is Phase.REGISTERING:
             respond(errors.UnexpectedMessage(answer.hint))
         else:
@@ -154,6 +156,12 @@ class McpHosts:
         """Ask the manager what others ask over the wire; it answers when that is on disk."""
         about = {"sender": "player:mcp", "timestamp": write(wall()), "conversation_id": "conv-mcp"}
         self._manager.host.ask(replace(message, **about), caller, reply)
+
+    def _members(self) -> list[Member]:
+        """The players of hosts who have not left, also of hosts that are away."""
+        roster = self._league.roster
+        there = (each for each in roster.players.values() if each.version == _VERSION)
+        return [each for each in there if each.agent_id not in roster.removed]
 
     def _hosted(self, seat: str) -> tuple[HostedPlayer, Running]:
         """The player of this seat. Raises LeagueError."""
