@@ -83,16 +83,26 @@ def test_what_has_happened_during_a_wait_is_told_at_its_end():
     assert (news["round"], clock.now()) == (1, 1025.0)
 
 
-def test_a_second_wait_ends_the_first():
+def test_hosts_that_share_a_seat_wait_each_for_its_time_and_the_oldest_of_too_many_is_let_go():
     player, clock = hosted()
-    first, second = [], []
+    shown = [[] for _ in range(6)]
 
-    player.wait(25.0, None, first.append)
-    player.wait(25.0, None, second.append)
+    player.wait(25.0, None, shown[0].append)
+    player.wait(10.0, None, shown[1].append)
+    player.wait(0, None, shown[2].append)
+    clock.call_at(1015.0, lambda: None)
+    while clock.now() < 1015.0:
+        clock.step()
+    told = [len(each) for each in shown]
+    for each in (*shown[3:], [], []):
+        player.wait(25.0, None, each.append)
+    full = [len(each) for each in shown]
     ask(player)
     clock.run()
 
-    assert [each["status"] for each in first + second] == ["waiting", "your_turn"]
+    assert (told, full) == ([0, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0])
+    assert [each[0]["status"] for each in shown] == ["waiting"] * 4 + ["your_turn"] * 2
+    assert {len(each) for each in shown} == {1}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from agentleague.roles.ports import Cancel, Clock
 
 NEWS_MAX, HOOKS_MAX = 50, 16  # Results among the hooks are taken at once.
 MOVES_MAX = 16  # that are remembered
+WAITS_MAX = 4  # at a time, of hosts that share a seat
 LEGAL_SHOWN = 100  # legal moves in an error
 
 Shown = dict[str, Any]
@@ -60,8 +61,7 @@ class HostedPlayer:
         self._over: Mapping[str, Any] | None = None  # the end of the league
         self._news: deque[Shown] = deque(maxlen=NEWS_MAX)
         self._number = self._told = self._told_before = 0  # of news
-        self._answer: Callable[[], None] | None = None  # a host that waits
-        self._stop_timer: Cancel = lambda: None
+        self._waiting: dict[Callable[[], None], Cancel] = {}  # answers to hosts, and their timers
 
     # What the player does
 
@@ -70,33 +70,46 @@ class HostedPlayer:
         self._close(turn.match_id)
         turn_id, until = f"{turn.match_id}.{turn.number}", self._clock.now() + turn.seconds_left
         self._turns[turn.match_id] = _OpenTurn(turn_id, turn, until, done)
-        self._release_after(0.0)
+        self._release_soon()
 
     def hear(self, sentence: str) -> None:
         """The player has something to say; what its role was told goes along."""
         self._tell(sentence, **self._take_in())
-        self._release_after(0.0)  # The role is busy now.
+        self._release_soon()
 
     # What the host does
 
     def wait(self, seconds: float, seen: int | None, respond: Callable[[Shown], None]) -> None:
         """Show the turn or what is new, at once or when there is something; once, in any case."""
-        self.release()
         self._take_in()
         start, known = (self._told_before, self._told) if seen is None else (seen, seen)
         if start > self._number:  # It counts what an earlier process told.
             start = known = 0
-        self._answer = lambda: respond(self._show(start))
+
+        def answer() -> None:
+            respond(self._show(start))
+
         if self._number > known or self._over or self._current() or seconds <= 0:
-            self.release()
-        else:
-            self._release_after(seconds)
+            answer()
+            return
+        if len(self._waiting) >= WAITS_MAX:
+            self._release(next(iter(self._waiting)))
+        until = self._clock.now() + seconds
+        self._waiting[answer] = self._clock.call_at(until, partial(self._release, answer))
 
     def release(self) -> None:
         """Let nobody wait any longer."""
-        self._stop_timer()
-        answer, self._answer = self._answer, None
-        if answer:
+        for answer in list(self._waiting):
+            self._release(answer)
+
+    def _release_soon(self) -> None:
+        for answer in self._waiting:  # The role is busy now.
+            self._clock.call_at(self._clock.now(), partial(self._release, answer))
+
+    def _release(self, answer: Callable[[], None]) -> None:
+        stop_timer = self._waiting.pop(answer, None)
+        if stop_timer:
+            stop_timer()
             self._take_in()
             answer()
 
@@ -183,10 +196,6 @@ class HostedPlayer:
     def _tell(self, sentence: str, **facts: Any) -> None:
         self._number += 1
         self._news.append({"number": self._number, "text": sentence, **facts})
-
-    def _release_after(self, seconds: float) -> None:
-        self._stop_timer()
-        self._stop_timer = self._clock.call_at(self._clock.now() + seconds, self.release)
 
     def _show(self, seen: int) -> Shown:
         news = [each for each in self._news if each["number"] > seen]
