@@ -114,6 +114,8 @@ def test_a_seat_outlives_several_restarts_of_the_manager_also_when_the_league_is
     ("tool", "arguments", "why"),
     [
         ("join_league", {}, "the argument 'name' is missing"),
+        ("join_league", {"name": None}, "the argument 'name' must be of type string"),
+        ("join_league", {"name": " ", "seat": None, "join_code": None}, "name must have 1 to 50"),
         ("join_league", {"name": 7}, "the argument 'name' must be of type string"),
         ("join_league", {"name": " "}, "name must have 1 to 50 letters"),
         ("join_league", {"name": "x" * 51}, "name must have 1 to 50 letters"),
@@ -128,6 +130,8 @@ def test_a_seat_outlives_several_restarts_of_the_manager_also_when_the_league_is
         ("wait_for_turn", {"max_wait_seconds": "long"}, "must be of type number"),
         ("wait_for_turn", {"seen": 1.5}, "must be of type integer"),
         ("wait_for_turn", {"turn": 1}, "there is no argument 'turn'"),
+        ("wait_for_turn", {"max_wait_seconds": None, "seen": None}, "seat: send the one"),
+        ("submit_move", {"move": None, "turn_id": None}, "seat: send the one"),
         ("submit_move", {"move": "odd"}, "seat: send the one"),
         ("submit_move", {"seat": "seat_" + "f" * 32}, "the argument 'move' is missing"),
         ("submit_move", {"seat": "seat_" + "f" * 32, "move": 1}, "seat: no player has this one"),

@@ -133,10 +133,13 @@ class McpReply(Struct):
 
     def use(self, tool: Tool, token: str, caller: Caller) -> None:
         """Call a tool that was added, if the arguments fit it."""
-        if fault := tool.fault(self.call.arguments):
+        needed, sent = tool.input_schema.get("required", ()), self.call.arguments.items()
+        # Many models send null for what they leave out.
+        arguments = {name: at for name, at in sent if at is not None or name in needed}
+        if fault := tool.fault(arguments):
             self(MissingField(f"{tool.name}: {fault}"))
         elif tool.call:
-            tool.call(self.call.arguments, replace(caller, token=token or None), self)
+            tool.call(arguments, replace(caller, token=token or None), self)
 
     def refuse(self, source: str, error: LeagueError) -> None:
         """Answer a request that the role never sees."""
