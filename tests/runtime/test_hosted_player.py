@@ -151,8 +151,9 @@ def test_a_move_whose_answer_was_lost_may_be_sent_again_but_not_changed():
 @pytest.mark.parametrize(
     ("prepare", "turn_id", "why"),
     [
-        (lambda player, clock: None, "", "it is not your turn: Your next match has not begun"),
-        (lambda player, clock: None, "R1M1.0", "it is not your turn"),
+        (lambda player, clock: None, "", "No match of yours has begun since the manager was"),
+        (lambda player, clock: None, "R1M1.0", "the manager was started again, and will ask"),
+        (lambda player, clock: setattr(player, "league", "Wait."), "R1M1.0", "it is not your turn"),
         (lambda player, clock: ask(player), "R9M9.0", "that turn is not open, but R1M1.0 is"),
         (lambda player, clock: late(player, clock), "", "too late"),
         (lambda player, clock: late(player, clock), "R1M1.0", "too late"),
@@ -265,7 +266,7 @@ def test_what_is_waited_for_is_said_in_words():
     last = wait(player)
 
     assert said == [
-        "Your next match has not begun.",
+        "No match of yours has begun since the manager was started.",
         "Two players are missing.",
         'Round 1: you meet P02 "Bob" in R1M1; it begins.',
         'Round 1: you meet P02 "Bob" in R1M1; you played "odd".',

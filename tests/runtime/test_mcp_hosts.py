@@ -57,6 +57,7 @@ def test_hosts_play_a_whole_league_with_ordinary_players_and_lose_nothing(tmp_pa
         assert (end["final"]["you"]["player_id"], end["final"]["players"]) == (host.player_id, 4)
         assert "There is nothing more to do" in host.said[-1]
         assert host.wait()["status"] == "league_over"
+        assert "The league is over. Call" in host.refused("submit_move", seat=host.seat, move=1)
         assert host.call("get_standings")["total"] == 4
         others = [each.seat for each in hosts if each is not host]
         assert not any(seat in text for seat in others for text in host.said)
@@ -78,7 +79,7 @@ def test_a_manager_that_is_killed_in_a_turn_asks_for_it_again_and_nobody_loses(t
     begin(tmp_path, port=port, referee=False)
 
     early = {"seat": hosts[0].seat, "move": "odd", "turn_id": before[0]["turn_id"]}
-    assert "Call wait_for_turn" in hosts[0].refused("submit_move", **early)
+    assert "the manager was started again" in hosts[0].refused("submit_move", **early)
     after = [host.wait_for("your_turn") for host in hosts]
     for host, shown in zip(hosts, after, strict=True):
         host.call("submit_move", move="even", turn_id=shown["turn_id"])

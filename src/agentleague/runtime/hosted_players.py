@@ -138,7 +138,7 @@ class HostedPlayer:
         """What is waited for, in words."""
         own, match_id = self._round, self._round.get("match_id")
         if not own or self._waits_for():
-            return self._waits_for() or "Your next match has not begun."
+            return self._waits_for() or "No match of yours has begun since the manager was started."
         if not match_id:
             return f"You have no match in round {own['round_id']}; the others play."
         if match_id == self._ended:
@@ -168,6 +168,8 @@ class HostedPlayer:
         is_over = turn_id.rpartition(".")[0] == self._ended != ""
         if is_over or any(turn_id in ("", each.id) for each in self._turns.values()):
             return "too late: the time for that move is over"
+        if turn_id and not (self._moves or self._turns or self._ended or self._waits_for()):
+            return "the manager was started again, and will ask for this move once more"
         return f"it is not your turn: {self.waiting_for.rstrip('.')}"
 
     def _take_in(self) -> Shown:

@@ -204,6 +204,8 @@ class McpHosts:
 
     def _waits_for(self) -> str:
         league, wanted = self._league, self._settings.players
+        if league.phase is Phase.COMPLETED:
+            return "The league is over."
         if league.phase is not Phase.REGISTERING:
             return "The organiser has paused the league." if league.paused else ""
         there = counted(league.roster.players_total, "player")
