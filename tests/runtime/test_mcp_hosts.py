@@ -209,7 +209,9 @@ def test_a_league_takes_so_many_hosts_and_those_with_its_code(tmp_path):
     host, other = McpHost(port), McpHost(port)
 
     guesses = [host.refused("join_league", name="Ann", join_code=f"w{n}") for n in range(70)]
-    assert "send it as" in host.refused("join_league", name="Ann")
+    missing = host.result("join_league", name="Ann")
+    assert "send it as the argument join_code" in missing["content"][0]["text"]
+    assert "player_meta" not in json.dumps([missing, guesses])
     host.join("Ann", join_code="amber-falcon-tin-seven")
     again = host.call("join_league", name="Ann")
     full = other.refused("join_league", name="Bob", join_code="amber-falcon-tin-seven")
@@ -218,6 +220,14 @@ def test_a_league_takes_so_many_hosts_and_those_with_its_code(tmp_path):
     assert "too many wrong codes came from your address" in guesses[-1]
     assert "takes 1 hosted player" in full
     assert again["seat"] == host.seat
+
+
+@pytest.mark.parametrize("options", [("--no-seats",), ("--hosted-players", 0)])
+def test_a_league_without_seats_for_models_says_so(tmp_path, options):
+    _, port = begin(tmp_path, *options, referee=False)
+
+    why = "this league lets no models in; ask the organiser"
+    assert McpHost(port).refused("join_league", name="Ann") == why
 
 
 def test_the_limit_of_hosts_holds_for_many_at_once_and_after_a_restart_and_who_left_is_not_counted(

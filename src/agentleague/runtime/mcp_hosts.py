@@ -81,6 +81,8 @@ class McpHosts:
             why = f"name must have 1 to {NAME_MAX} letters, and join_code at most {CODE_MAX}"
             raise errors.WrongType(why, field="name")
         most = self._settings.hosted_players if self._settings.seats else 0
+        if not most:
+            raise errors.LeagueFull("this league lets no models in; ask the organiser")
         if len(self._members()) >= most:
             raise errors.LeagueFull(
                 f"this league takes {counted(most, 'hosted player')} and no more (hosted_players = "
@@ -94,7 +96,9 @@ class McpHosts:
 
     def _joined(self, seat: str, respond: Respond, answer: Any) -> None:
         if isinstance(answer, LeagueError):
-            respond(answer)
+            field, own = "player_meta.join_code", "join_code"
+            about = {key: own if at == field else at for key, at in answer.context.items()}
+            respond(type(answer)(str(answer).replace(field, f"the argument {own}"), **about))
         elif answer.status != "REJECTED":
             self._welcome(self._hosted(seat)[0], seat, respond)
         elif self._league.phase is Phase.REGISTERING:
