@@ -42,7 +42,7 @@ def answers(port):
 
 def test_hosts_play_a_whole_league_with_ordinary_players_and_lose_nothing(tmp_path):
     _, port = begin(tmp_path, "--players", 4, "--game-type", "tic_tac_toe")
-    hosts = [McpHost(port), McpHost(port)]
+    hosts = [McpHost(port), McpHost(port, bearer="seat_" + "that-its-owner-has-configured")]
     names = [host.join("Ann")["name"] for host in hosts]
     waiting = hosts[0].wait(0)["waiting_for"]
     for _ in range(2):
@@ -71,8 +71,8 @@ def test_hosts_play_a_whole_league_with_ordinary_players_and_lose_nothing(tmp_pa
 def test_a_manager_that_is_killed_in_a_turn_asks_for_it_again_and_nobody_loses(tmp_path):
     manager, port = begin(tmp_path, "--players", 2)
     hosts = [McpHost(port), McpHost(port)]
-    for host in hosts:
-        host.join("Ann")
+    for host, name in zip(hosts, ("Ann", "Bob"), strict=True):
+        host.join(name)
     before = [host.wait_for("your_turn") for host in hosts]
     manager.kill()
     manager.wait()
@@ -198,9 +198,24 @@ def test_a_bearer_is_a_seat_and_joins_once(lobby):
     news = [host.result("wait_for_turn", seen=0)["structuredContent"]["news"] for _ in range(3)]
     assert news[0] == news[1] == news[2] != []
     assert "seat: send the one" in stranger.refused("wait_for_turn")
-    assert stranger.join("Ann")["seat"] != own
+    assert stranger.join("Eve")["seat"] != own
     short = McpHost(lobby, bearer="mine")
     assert "seat: no player has this one" in short.refused("join_league", name="Ann", seat="mine")
+
+
+def test_a_host_that_joins_again_without_its_seat_gets_no_second_player_unnoticed(tmp_path):
+    _, port = begin(tmp_path, referee=False)
+    league("add-player", "Ann", "http://127.0.0.1:1/mcp", "--dir", "league", cwd=tmp_path)
+    host = McpHost(port)
+
+    joined = host.join("Ann")
+    again = [McpHost(port).refused("join_league", name=name) for name in ("Ann", " Ann ")]
+
+    assert joined["name"] == "Ann (P02)"
+    assert all('"Ann" joined from your address already; if that is you' in each for each in again)
+    assert host.join("Ann") == joined
+    host.call("leave_league")
+    assert McpHost(port).join("Ann")["player_id"] == "P03"
 
 
 def test_a_league_takes_so_many_hosts_and_those_with_its_code(tmp_path):
@@ -300,8 +315,8 @@ def post(port, path, body, token):
 def test_who_leaves_plays_no_more_and_a_league_that_has_begun_takes_nobody(tmp_path):
     _, port = begin(tmp_path, "--players", 3)
     hosts = [McpHost(port) for _ in range(3)]
-    for host in hosts:
-        host.join("Ann")
+    for host, name in zip(hosts, ("Ann", "Bob", "Cid"), strict=True):
+        host.join(name)
     leaver = hosts[0]
     until(lambda: "error" not in str(answers(port)), "the league runs")
 

@@ -17,7 +17,7 @@ from agentleague import errors
 from agentleague.errors import LeagueError
 from agentleague.games.game import Game
 from agentleague.league.league import Phase
-from agentleague.league.roster import Member
+from agentleague.league.roster import Member, clean_name
 from agentleague.player.role import Player
 from agentleague.protocol import messages
 from agentleague.protocol.mcp_tools import Respond, Tool, play_prompt
@@ -80,19 +80,28 @@ class McpHosts:
         if not 0 < len(name.strip()) <= NAME_MAX or len(code) > CODE_MAX:
             why = f"name must have 1 to {NAME_MAX} letters, and join_code at most {CODE_MAX}"
             raise errors.WrongType(why, field="name")
-        most = self._settings.hosted_players if self._settings.seats else 0
-        if not most:
-            raise errors.LeagueFull("this league lets no models in; ask the organiser")
-        if len(self._members()) >= most:
-            raise errors.LeagueFull(
-                f"this league takes {counted(most, 'hosted player')} and no more (hosted_players = "
-                f"{most}); ask the organiser for more, or join with: league player"
-            )
+        self._check_place(name, caller.source if not seat else None)
         seat = seat or f"seat_{token_hex(16)}"
         own = {"seat": True, "claim": seat, "join_code": code, "proofs": True}
         meta = messages.PlayerMeta(name, "", _VERSION, [self._settings.game_type], "2.1.0", **own)
         request, joined = messages.LeagueRegisterRequest(meta), partial(self._joined, seat, respond)
         self._ask(request, Caller(caller.source), joined)
+
+    def _check_place(self, name: str, source: str | None) -> None:
+        """Raises LeagueFull, or DuplicateName for one from this source that may have joined."""
+        most, members, name = self._settings.hosted_players, self._members(), clean_name(name)
+        if not most or not self._settings.seats:
+            raise errors.LeagueFull("this league lets no models in; ask the organiser")
+        here = (each for each in members if each.source == source)
+        if name in (each.display_name.removesuffix(f" ({each.agent_id})") for each in here):
+            who = f"a player {one_line_json(name)} joined from your address already"
+            why = f"{who}; if that is you, send its seat, else choose another name"
+            raise errors.DuplicateName(why)
+        if len(members) >= most:
+            raise errors.LeagueFull(
+                f"this league takes {counted(most, 'hosted player')} and no more (hosted_players = "
+                f"{most}); ask the organiser for more, or join with: league player"
+            )
 
     def _joined(self, seat: str, respond: Respond, answer: Any) -> None:
         if isinstance(answer, LeagueError):
