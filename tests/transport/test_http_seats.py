@@ -21,6 +21,7 @@ from agentleague.runtime.clock import LoopClock
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import HttpTransport, Rate, TransportPolicy
 from agentleague.transport.http_server import ServerLimits
+from agentleague.transport.seats import OPENING_SECONDS
 from rules import rule
 
 HOSTS = ("127.0.0.1",)
@@ -44,6 +45,7 @@ class League:
             **policy,
         )
         self.manager.listen(lambda message, caller, reply: reply(LeagueQueryResponse("X")))
+        self.manager.seats.began -= OPENING_SECONDS  # It is not new.
         self.referee, self.agents, self.asked = transport("referee"), [], []
 
     async def sit(self, player_id="P01", on_ask=None, port=None, token=None):
@@ -255,6 +257,25 @@ def test_a_manager_that_is_starting_is_away_for_agents_and_referees():
     for status, head, _ in asyncio.run(main()):
         assert status == 503
         assert b"Retry-After: 1" in head
+
+
+@rule("R-SEAT-06")
+def test_a_new_manager_is_away_for_a_referee_until_the_agent_has_opened_its_seat():
+    """Else a clock would run against an agent that tries again in a second."""
+
+    async def scenario(made):
+        made.manager.seats.began += OPENING_SECONDS
+        early = await made.invite()
+        await made.sit()
+        seats = made.manager.seats._seats
+        await until(lambda: seats["P01"].held)
+        return early, await made.invite(), len(made.asked)
+
+    early, later, asked = run(scenario)
+
+    assert early.error.context["status"] == 503
+    assert later.message.accept
+    assert asked == 1
 
 
 @rule("R-SEAT-06")

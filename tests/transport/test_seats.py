@@ -3,6 +3,7 @@
 import pytest
 
 from agentleague.errors import WrongType
+from agentleague.protocol.messages import GameInvitation, GameMoveCall
 from agentleague.protocol.seats import Poll, Receipt, SeatAnswer
 from agentleague.simulation.clock import VirtualClock
 from agentleague.transport.seats import Seats
@@ -62,6 +63,37 @@ def test_a_call_is_handed_out_until_it_is_answered_and_answered_once(table):
     assert taken[0].receipts == (Receipt(call.id, "taken"),)
     assert again[0].receipts == (Receipt(call.id, "duplicate"),)
     assert table.answers == {"ask": [(200, "yes")]}
+
+
+@rule("R-SEAT-06")
+def test_a_referee_finds_an_unopened_seat_away_for_10_s_and_then_waits_there(table):
+    message, said = GameInvitation(match_id="R1M1"), []
+
+    def refer(seat):
+        table.seats.refer(seat, b"ask", message, lambda *answer: said.append((seat, *answer)))
+        table.pass_time(0.0)
+
+    refer("P01")
+    table.seats.open("P02")
+    refer("P02")
+    table.pass_time(10.0)
+    refer("P01")
+
+    assert said == [("P01", 503, b"")]
+    assert bodies(table.poll(table.seats.open("P01"))) == ["ask"]
+
+
+@rule("R-SEAT-02")
+def test_the_seconds_of_a_referees_call_are_those_of_its_message_or_not_known(table):
+    epoch, deadlines = table.seats.open("P01"), ["1970-01-01T00:00:12Z", "soon", ""]
+    messages = [GameMoveCall(deadline=each) for each in deadlines]
+    for message in (*messages, GameInvitation(match_id="R1M1")):
+        table.seats.refer("P01", b"ask", message, print)
+    table.pass_time(2.0)
+
+    (said,) = table.poll(epoch)
+
+    assert [call.seconds for call in said.calls] == [9.999, 0.0, 0.0, 0.0]
 
 
 @rule("R-SEAT-03")

@@ -57,7 +57,7 @@ class SeatCall(Struct, frozen=True):
     seq: int
     body: str
     proof: str = ""
-    seconds: float = 0.0
+    seconds: float = 0.0  # 0: not known
 
 
 class Receipt(Struct, frozen=True):

@@ -132,7 +132,7 @@ class HttpTransport:
         self._client = HttpClient(self.guard)
         if self._is_limited:
             self._client = SeatingClient(self.guard, self.seats, clock)
-            self._seat_routes = SeatRoutes(self, policy, clock)
+            self._seat_routes = SeatRoutes(self, policy)
         self._to_manager = HttpClient(self.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
         self._to_seat = HttpClient(self.guard, limits=ClientLimits(body_bytes=READ_BYTES))
         self._clients = [self._client, self._to_manager, self._to_seat]
@@ -211,7 +211,7 @@ class HttpTransport:
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""
-        self._on_ask, self.is_starting = on_ask, False
+        self._on_ask, self.is_starting, self.seats.began = on_ask, False, self._clock.now()
 
     def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
         """Ask another agent; the answer comes later, never within this call."""

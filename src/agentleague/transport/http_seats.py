@@ -16,7 +16,7 @@ from agentleague.roles.stimuli import Caller, Headers
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import Call, HttpClient
 from agentleague.transport.http_response import HttpRequest, Response
-from agentleague.transport.seats import AGENT_FAILED, CALL_SECONDS, FULL, LATE, Seats
+from agentleague.transport.seats import AGENT_FAILED, AWAY, FULL, LATE, Seats
 
 if TYPE_CHECKING:
     from agentleague.transport.http import HttpTransport, TransportPolicy
@@ -33,9 +33,9 @@ _TAKEN = codec.taken_by("player")
 class SeatRoutes:
     """The seats of a manager, as agents and referees call them."""
 
-    def __init__(self, transport: "HttpTransport", policy: "TransportPolicy", clock: Clock) -> None:
+    def __init__(self, transport: "HttpTransport", policy: "TransportPolicy") -> None:
         self._transport, self._server, self._policy = transport, transport.server, policy
-        self._clock, self._seats = clock, transport.seats
+        self._seats = transport.seats
         self._own_form = own_form(_TAKEN - requests.RESPELLED, thorough=True)
         self._held: dict[Response, Cancel] = {}  # of referees
         self._server.route(f"{wire.PREFIX}*", ("POST",), self._on_request)
@@ -93,8 +93,8 @@ class SeatRoutes:
         token = (message.auth_token or None) if message else None
         caller = Caller(source, token, envelope.form, missing, envelope.method, request.head)
         if message and self._policy.may_call(player_id, message, caller):
-            until, done = self._clock.now() + CALL_SECONDS, partial(self._answered, respond)
-            self._held[respond] = self._seats.call(player_id, body, "", until, done)
+            done = partial(self._answered, respond)
+            self._held[respond] = self._seats.refer(player_id, body, message, done)
             respond.lost = lambda: self._held.pop(respond)()
             respond.hold()
             return
@@ -105,7 +105,9 @@ class SeatRoutes:
 
     def _answered(self, respond: Response, status: int, body: bytes) -> None:
         del self._held[respond]
-        if body or status not in _REFUSALS:
+        if status == AWAY:
+            self._say_away(respond)
+        elif body or status not in _REFUSALS:
             respond(status, body)
         else:
             self._refuse(respond, status, _REFUSALS[status])

@@ -15,7 +15,7 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.seats import CALL_SECONDS, Done, Seats
+from agentleague.transport.seats import Done, Seats
 
 _TO_PLAYERS = codec.taken_by("player")
 
@@ -83,8 +83,7 @@ class MemoryTransport:
             message = requests.read_request(body, _TO_PLAYERS, thorough=True)[1]
             caller = Caller(source, (message and message.auth_token) or None)
             if message and self.may_call(player_id, message, caller):
-                until = self._clock.now() + CALL_SECONDS
-                return self.seats.call(player_id, body, "", until, respond)
+                return self.seats.refer(player_id, body, message, respond)
         elif self.seat_of(token) == player_id:
             return self.seats.serve(
                 player_id, action, body, lambda said: respond(200, codec.encode(said))

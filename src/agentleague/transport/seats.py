@@ -6,21 +6,25 @@ poll repeats itself. The first answer to a call counts; a receipt tells what bec
 
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from agentleague.errors import WrongType
+from agentleague.errors import InvalidTimestamp, WrongType
 from agentleague.protocol import seats as wire
+from agentleague.protocol.messages import Message
 from agentleague.protocol.seats import Poll, Polled, Receipt, SeatAnswer, SeatCall, State, Taken
+from agentleague.protocol.timestamps import Calendar
 from agentleague.roles.ports import Cancel, Clock
 
 Done = Callable[[int, bytes], None]  # HTTP status and body; ours have no body
 Respond = Callable[[Polled], None]
-BAD, LATE, AGENT_FAILED, FULL = 400, 408, 424, 429
+BAD, LATE, AGENT_FAILED, FULL, AWAY = 400, 408, 424, 429, 503
 CALL_SECONDS = 3_600.0  # that a referee may wait; it leaves when its own time is over
+OPENING_SECONDS = 10.0  # in which agents notice that there is a new process: they try every 2 s
 HANDED_BYTES = 65_536  # of calls in one answer to a poll, if there are several
 _REMEMBERED = 64  # calls that are over, and programs that opened a seat
 V = TypeVar("V")
@@ -34,6 +38,7 @@ class _Waiting(Struct, eq=False):
     body: str
     proof: str
     until: float
+    due: float  # when an answer is of no use any more; 0 if that is not known
     done: Done
     stop_timer: Cancel
 
@@ -64,12 +69,28 @@ class Seats:
 
     def __init__(self, clock: Clock, first_epoch: int) -> None:
         self._clock, self._first_epoch = clock, first_epoch
+        self.began = clock.now()  # to take agents and calls
+        self._calendar = Calendar(first_epoch / 1e6 - self.began)
         self._epochs = count(first_epoch + 1)
         self._seats: defaultdict[str, _Seat] = defaultdict(_Seat)
 
     def call(self, seat: str, body: bytes, proof: str, until: float, done: Done) -> Cancel:
         """Let a call wait for its answer; `done` is told once, later, unless it is cancelled."""
-        place, now = self._seats[seat], self._clock.now()
+        return self._call(self._seats[seat], body, (proof, until, until), done)
+
+    def refer(self, seat: str, body: bytes, message: Message, done: Done) -> Cancel:
+        """The same for a referee, to whom we are away until the agent can know that we are back."""
+        place, now, due = self._seats[seat], self._clock.now(), 0.0
+        if not place.epoch and now < self.began + OPENING_SECONDS:
+            return self._clock.call_at(now, partial(done, AWAY, b""))
+        with suppress(InvalidTimestamp):  # Most have none.
+            due = now + self._calendar.seconds_until(getattr(message, "deadline", ""), now)
+        return self._call(place, body, ("", now + CALL_SECONDS, due), done)
+
+    def _call(
+        self, place: _Seat, body: bytes, terms: tuple[str, float, float], done: Done
+    ) -> Cancel:
+        now, (proof, until, due) = self._clock.now(), terms
         try:
             text = body.decode()
         except UnicodeDecodeError:
@@ -81,7 +102,7 @@ class Seats:
         call_id = f"c{self._first_epoch}-{place.last}"
         late = partial(self._end, place, call_id, "late", LATE)
         stop_timer = self._clock.call_at(until, late)
-        call = _Waiting(call_id, place.last, text, proof, until, done, stop_timer)
+        call = _Waiting(call_id, place.last, text, proof, until, due, done, stop_timer)
         place.waiting[call_id] = call
         if place.held:  # What else is called in this turn goes along.
             self._clock.call_at(now, partial(self._release, place, place.held, "open"))
@@ -184,7 +205,7 @@ class Seats:
                 size += len(call.body)
                 if due and size > HANDED_BYTES:
                     break
-                seconds = round(max(0.0, call.until - now), 3)
+                seconds = round(max(0.0, call.due - now), 3)
                 due.append(SeatCall(call.id, call.seq, call.body, call.proof, seconds))
         if due:
             place.offered = max(place.offered, due[-1].seq)
