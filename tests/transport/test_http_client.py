@@ -679,7 +679,7 @@ def test_the_deadline_runs_while_a_call_waits(run):
 
 
 def test_no_player_is_blamed_for_a_call_to_a_seat_that_was_never_sent(run):
-    """At a seat NoConnection means that the manager is away, NoAnswer that the player is late."""
+    """At a seat this error means that the manager is away, NoAnswer that the player is late."""
 
     async def resolve(*_, **__):
         await asyncio.Event().wait()
@@ -693,9 +693,14 @@ def test_no_player_is_blamed_for_a_call_to_a_seat_that_was_never_sent(run):
                 await asyncio.sleep(0.001)
             waited = await caller.post(seat, b"b", seconds=0.03)
             unheard = await far.post("http://slow.example/seats/P01/mcp", seconds=0.03)
-            return type(waited.error), type(unheard.error), peer.requests
+            return waited.error, unheard.error, peer.requests
 
-    assert run(scenario()) == (NoConnection, NoConnection, [b"a"] * 3)
+    *errors, requests = run(scenario())
+
+    assert [(type(each), each.context["kind"]) for each in errors] == [
+        (NoConnection, UNREACHABLE)
+    ] * 2
+    assert requests == [b"a"] * 3
 
 
 def test_a_call_that_times_out_makes_room_for_the_next(run):

@@ -11,9 +11,10 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoAnswer, NoConnection
+from agentleague.errors import UNREACHABLE, EndpointNotAllowed, LeagueError, NoAnswer, NoConnection
 from agentleague.protocol.seats import is_seat
 from agentleague.protocol.tokens import proof_line
 from agentleague.roles.ports import Cancel
@@ -63,7 +64,8 @@ class Origin:
         self._endpoint, self._limits, self._dialer = endpoint, limits, dialer
         self.is_swept = False  # Whether a timer will look at the idle ones.
         # What is late and was not sent: no player at a seat is to blame for it.
-        self.unsent = NoConnection if is_seat(endpoint.path) else NoAnswer
+        at_seat = partial(NoConnection, kind=UNREACHABLE)
+        self.unsent: Callable[..., LeagueError] = at_seat if is_seat(endpoint.path) else NoAnswer
 
     def pump(self) -> None:
         """Sends what waits, first come first served, as far as there are connections."""
