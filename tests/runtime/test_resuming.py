@@ -4,14 +4,16 @@ import asyncio
 import gc
 import sqlite3
 import threading
+from contextlib import closing
 
 import pytest
 
-from agentleague.errors import Damaged
+from agentleague.errors import Damaged, Lost, StorageError
+from agentleague.records.reading import open_league
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.host import Host
 from agentleague.runtime.processes import Home, Place, open_manager
-from agentleague.storage.directory import open_reader
+from agentleague.storage.directory import FILE_NAME, open_reader
 
 SETTINGS = ManagerSettings(league_id="league_test", players=2)
 
@@ -44,6 +46,45 @@ def test_a_league_can_be_read_as_soon_as_its_manager_is_there(tmp_path):
         return rows
 
     assert [row.kind for row in asyncio.run(begun())] == ["league_opened"]
+
+
+@pytest.mark.parametrize("has_header", [False, True])
+def test_a_manager_killed_before_its_journal_had_a_table_begins_in_its_second_start(
+    tmp_path, has_header
+):
+    begun_journal(tmp_path, has_header)
+
+    async def begun():
+        manager = await open_manager(SETTINGS, Home(tmp_path), Place(0, hosts=("127.0.0.1",)))
+        await manager.stop()
+
+    with pytest.raises(StorageError, match="there is no league"):
+        open_league(tmp_path)
+    asyncio.run(begun())
+    assert [row.kind for row in open_reader(tmp_path).read("league_test")] == ["league_opened"]
+
+
+@pytest.mark.parametrize("has_header", [False, True])
+def test_a_journal_that_has_lost_its_table_is_no_new_one(tmp_path, has_header):
+    async def start_and_stop():
+        manager = await open_manager(SETTINGS, Home(tmp_path), Place(0, hosts=("127.0.0.1",)))
+        await manager.stop()
+
+    asyncio.run(start_and_stop())
+    for path in tmp_path.glob("journal.sqlite*"):
+        path.unlink()
+    begun_journal(tmp_path, has_header)
+
+    with pytest.raises(Lost, match="row 1 of league league_test was committed and is gone"):
+        asyncio.run(start_and_stop())
+
+
+def begun_journal(directory, has_header):
+    """What a manager leaves of its journal that is killed in its first milliseconds."""
+    (directory / FILE_NAME).touch()
+    if has_header:
+        with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
 
 
 def test_a_journal_that_cannot_be_replayed_leaves_the_collector_on(tmp_path, monkeypatch):

@@ -752,7 +752,7 @@ def test_a_directory_without_a_journal_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_journal_is_named(tmp_path: Path) -> None:
     (tmp_path / "journal.sqlite").touch()
-    with pytest.raises(StorageError, match="is empty"):
+    with pytest.raises(StorageError, match=f"is empty; .*: league manager --dir {tmp_path}"):
         seqs(tmp_path)
 
     (tmp_path / "journal.sqlite").write_bytes(b"this is no database" * 100)

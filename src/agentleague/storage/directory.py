@@ -20,7 +20,7 @@ def has_journal(directory: Path) -> bool:
 
 
 def has_journal_file(directory: Path) -> bool:
-    """Whether there is a file of a journal, be it empty: then no new league begins there."""
+    """Whether there is a file of a journal, be it empty as a manager killed at once leaves it."""
     return (directory / FILE_NAME).exists()
 
 

@@ -1,6 +1,7 @@
 """Read a journal in its SQLite file, also while a manager writes to it; nothing is changed."""
 
 import asyncio
+import shlex
 import sqlite3
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -48,9 +49,11 @@ class SqliteReader:
 
     def leagues(self) -> list[str]:
         """The leagues that have rows. Raises StorageError if there is no journal it can read."""
-        with _reading(self._directory) as connection:
-            found = connection.execute("SELECT DISTINCT league_id FROM rows ORDER BY league_id")
-            leagues = [league_id for (league_id,) in found]
+        query = "SELECT DISTINCT league_id FROM rows ORDER BY league_id"
+        with _reading(self._directory, may_be_empty=True) as connection:
+            # A manager that was killed at once left no table; what is lost, journal.head tells.
+            is_begun = schema_version(connection, self._directory) > 0
+            leagues = [each for (each,) in connection.execute(query)] if is_begun else []
         if not all(isinstance(league_id, str) for league_id in leagues):
             raise Damaged(f"the journal in {self._directory} has rows of a league without a name")
         return leagues
@@ -198,12 +201,13 @@ def _lost_in_log(directory: Path) -> Lost | None:
 
 
 @contextmanager
-def _reading(directory: Path) -> Iterator[sqlite3.Connection]:
+def _reading(directory: Path, *, may_be_empty: bool = False) -> Iterator[sqlite3.Connection]:
     if not (directory / FILE_NAME).exists():
         raise StorageError(f"there is no journal in {directory}")
     with _explaining(directory), closing(connect(directory, "ro")) as connection:
-        if schema_version(connection, directory) == 0:
-            raise StorageError(f"the journal in {directory} is empty")
+        if schema_version(connection, directory) == 0 and not may_be_empty:
+            start = f"league manager --dir {shlex.quote(str(directory))}"
+            raise StorageError(f"the journal in {directory} is empty; begin a league with: {start}")
         yield connection
 
 
