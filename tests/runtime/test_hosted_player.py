@@ -187,6 +187,18 @@ def test_a_turn_that_is_asked_again_replaces_the_first_and_its_match_ends_it():
     assert second == [None]
 
 
+def test_who_left_moves_no_more_and_lets_nobody_wait():
+    player, clock = hosted()
+    first = ask(player)
+
+    player.leave()
+    second = ask(player, number=1)
+    while not second and clock.step():
+        pass
+
+    assert (first, second, clock.now()) == ([None], [None], 1000.0)
+
+
 def test_of_two_turns_the_one_that_ends_first_is_shown():
     player, _ = hosted()
     ask(player, "R1M1", seconds=30.0)

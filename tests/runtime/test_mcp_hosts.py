@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
@@ -324,3 +325,29 @@ def test_who_leaves_plays_no_more_and_a_league_that_has_begun_takes_nobody(tmp_p
     assert leaver.call("leave_league")["left"]
     assert "you have left" in leaver.refused("wait_for_turn", seat=leaver.seat)
     assert leaver.result("get_standings")["structuredContent"]["total"] == 3
+
+
+def test_who_leaves_before_the_league_begins_costs_the_manager_nothing_any_more(tmp_path):
+    manager, port = begin(tmp_path, referee=False)
+    files = Path(f"/proc/{manager.pid}/fd")
+    hosts = [McpHost(port) for _ in range(10)]
+    hosts[0].join("Ann")
+    before = len(list(files.iterdir()))
+    for number, host in enumerate(hosts[1:]):
+        host.join(f"Bob {number}")
+        assert "You have left" in host.call("leave_league")["text"]
+
+    until(lambda: len(list(files.iterdir())) <= before + 3, "their players are closed")
+
+
+def test_who_leaves_in_its_turn_lets_its_opponent_not_wait_for_the_end_of_its_time(tmp_path):
+    _, port = begin(tmp_path, "--players", 2, "--move-seconds", 600)
+    ann, bob = McpHost(port), McpHost(port)
+    ann.join("Ann")
+    bob.join("Bob")
+    ann.wait_for("your_turn")
+    ann.call("leave_league")
+
+    bob.play()
+
+    assert sorted(technical_losses(tmp_path)) == [0, 1]

@@ -57,7 +57,7 @@ class HostedPlayer:
         self._moves: dict[str, Any] = {}  # by turn, the newest last
         self._round: Mapping[str, Any] = {}
         self._table: Sequence[Mapping[str, Any]] = ()
-        self._ended = ""  # the last match that did
+        self._ended, self._has_left = "", False  # the last match that did, and it from the league
         self._over: Mapping[str, Any] | None = None  # the end of the league
         self._news: deque[Shown] = deque(maxlen=NEWS_MAX)
         self._number = self._told = self._told_before = 0  # of news
@@ -71,6 +71,8 @@ class HostedPlayer:
         turn_id, until = f"{turn.match_id}.{turn.number}", self._clock.now() + turn.seconds_left
         self._turns[turn.match_id] = _OpenTurn(turn_id, turn, until, done)
         self._release_soon()
+        if self._has_left:
+            self._close(turn.match_id)
 
     def hear(self, sentence: str) -> None:
         """The player has something to say; what its role was told goes along."""
@@ -112,6 +114,13 @@ class HostedPlayer:
             stop_timer()
             self._take_in()
             answer()
+
+    def leave(self) -> None:
+        """Bring no move any more, so that nobody waits for one in vain."""
+        self._has_left = True
+        for match_id in list(self._turns):
+            self._close(match_id)
+        self.release()
 
     def submit(self, move: Any, turn_id: str = "") -> Shown:
         """Make this move; the turn stays open if it cannot be made.

@@ -57,6 +57,7 @@ class McpHosts:
         self._url, self._admin_token = url, admin_token
         self._clock = LoopClock(asyncio.get_running_loop())
         self._players: dict[str, tuple[HostedPlayer, Running]] = {}  # by seat
+        self._stopping: set[asyncio.Future[None]] = set()
         self._prompt = play_prompt(game.name, game.__doc__ or "", settings.game_options)
         manager.transport.mcp.add(self._prompt)
         for name, (act, *about) in _TOOLS.items():
@@ -156,10 +157,21 @@ class McpHosts:
 
     def _leave(self, arguments: Arguments, caller: Caller, respond: Respond) -> None:
         def left(answer: Any) -> None:
-            is_done = isinstance(answer, messages.LeagueCommandResponse)
-            respond({"left": True, "text": answer.said} if is_done else answer)
+            if not isinstance(answer, messages.LeagueCommandResponse):
+                respond(answer)
+                return
+            hosted.leave()
+            if self._league.phase is Phase.REGISTERING:  # Others may join in its place.
+                self._players.pop(seat, None)
+                task = asyncio.ensure_future(running.stop())
+                self._stopping.add(task)
+                task.add_done_callback(self._stopping.discard)
+            text = "You have left: your match in play, if any, and all coming ones are lost."
+            respond({"left": True, "text": text}, text)
 
-        params = {"player_id": self._hosted(arguments["seat"])[0].player_id}
+        seat = arguments["seat"]
+        hosted, running = self._hosted(seat)
+        params = {"player_id": hosted.player_id}
         organiser = Caller(caller.source, self._admin_token)
         self._ask(messages.LeagueCommand("remove", params), organiser, left)
 
