@@ -121,7 +121,8 @@ class Lesson:
         bind = self.world.pupils[1].options[1:2]
         own = SUE.format(manager=self.manager_at, port=self.world.player_port, bind="".join(bind))
         self.sue = self.room.python(pupils[1], self.room.write("sue.py", own))
-        self.cut = self.player(self.world.behind_firewall, "Cut", *self.world.cut_options)
+        options = ("--no-outbound", *self.world.cut_options)  # Else it takes a seat.
+        self.cut = self.player(self.world.behind_firewall, "Cut", *options)
         others = self.players - 4  # Ben, Sue, Cut, and one who is late.
         self.pupils = [
             self.player(pupils[n % len(pupils)], f"Pupil {n}", "--strategy", "random")

@@ -225,6 +225,7 @@ UNSEEN = {
     "MATCH_RESULT_REPORT.dialects",
     "MATCH_RESULT_REPORT.wrong_tokens",
     "LEAGUE_REGISTER_RESPONSE.game_options",
+    "LEAGUE_REGISTER_RESPONSE.seat",
     "MATCH_RESULT_ACK.warnings",
     "REFEREE_REGISTER_RESPONSE.waiting",
     "REFEREE_STATUS_ACK.waiting",

@@ -314,7 +314,7 @@ _SENT_TOO: dict[str, tuple[str, ...]] = {
     "RoundMatch": ("draw_commitment",),
     "Rules": ("patience",),
     "RefereeRegisterResponse": ("auth_token", "session", "lease_seconds", "proofs"),
-    "LeagueRegisterResponse": ("auth_token", "match_tokens", "proofs"),
+    "LeagueRegisterResponse": ("auth_token", "match_tokens", "proofs", "seats"),
     "RoundCompleted": ("receipt",),
     "LeagueCompleted": ("champions",),
     "GameOver": ("auth_token", "draw", "receipt"),
