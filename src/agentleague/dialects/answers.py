@@ -179,10 +179,6 @@ def _read_content(expected: str, text: bytes | Raw, *, is_named: bool = False) -
     """The content, wherever it is; `is_named`: the request around it says its type."""
     try:
         return _read_here(expected, text)
-    except jsonrpc.UNREADABLE:  # A tool may answer with the word itself.
-        if bytes(text) not in _PARITIES or expected != "CHOOSE_PARITY_RESPONSE":
-            raise
-        return messages.ChooseParityResponse(bytes(text).decode())
     except errors.MissingField as error:
         refused = _error_inside(text)
         if refused:
