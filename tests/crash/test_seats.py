@@ -84,7 +84,9 @@ def may_unshare():
 FIREWALL = """
 set -e
 ip link set lo up
-unshare --net sleep 300 & inside=$!
+unshare --net sleep 300 > /dev/null 2>&1 & inside=$!
+trap "kill $inside" EXIT
+until [ "$(readlink /proc/$inside/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
 until ip link add outside type veth peer name inside netns $inside 2>/dev/null; do sleep 0.1; done
 ip addr add 10.77.0.1/24 dev outside
 ip link set outside up
@@ -94,7 +96,6 @@ $into ip addr add 10.77.0.2/24 dev inside
 $into ip link set inside up
 # Whoever listens inside is never heard outside: nobody can connect to it.
 $into ip rule add pref 1 ipproto tcp sport 8101-8200 blackhole
-trap "kill $inside" EXIT
 league manager --dir cup --players 2 --bind 10.77.0.1 --network lan --exit > manager.said 2>&1 &
 manager=$!
 until grep -q "manager is at" manager.said; do sleep 0.1; done
