@@ -101,8 +101,7 @@ def command(
         running = await open_manager(settings, home, where, lambda name: played)
         role = running.host.role
         assert isinstance(role, Manager)
-        place = f"the manager is at {running.url}, its journal in {directory}"
-        say(f"{role.league.rules.league_id}: {place}.")
+        say(f"{settings.league_id}: the manager is at {running.url}, its journal in {directory}.")
         for remark in _remarks(home, role, settings):
             say(remark)
         say(_state(role.league, settings, directory))
