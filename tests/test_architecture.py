@@ -17,7 +17,7 @@ RINGS = [
     {"manager", "referee", "player"},
     {"storage", "transport"},
     {"runtime", "records"},
-    {"sdk", "simulation", "bench"},
+    {"sdk", "simulation", "bench", "dashboard"},
     {"cli", "testing"},
     {"__main__"},
 ]

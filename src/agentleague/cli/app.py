@@ -44,6 +44,7 @@ SECTIONS = {
         "agents": "Print who takes part, and what they are doing.",
         "agent": "Print everything about one agent, and why it lost matches.",
         "match": "Show how a match went, and why it ended that way.",
+        "dashboard": "Show a league in the browser, live or when it is over.",
         "verify": "Recompute a league from its journal: draws, results, table.",
         "export": "Write a league as files: JSON, CSV, logs.",
     },

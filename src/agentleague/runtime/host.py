@@ -41,7 +41,7 @@ class JournalArchive:
     """The rows of old matches, which a manager reads again, in the loop: those of one round."""
 
     def __init__(
-        self, journal: ports.Journal, league_id: str, at_hand: int = MATCHES_AT_HAND
+        self, journal: ports.JournalReader, league_id: str, at_hand: int = MATCHES_AT_HAND
     ) -> None:
         self.at_hand = at_hand
         self._journal, self._league_id = journal, league_id

@@ -1,0 +1,150 @@
+"""One league as pages need it: folded from its rows, with what no fold keeps, and what is live."""
+
+import sys
+from array import array
+from collections import deque
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.errors import Damaged
+from agentleague.games.game import Game
+from agentleague.league import event_text, events
+from agentleague.league.league import League
+from agentleague.protocol import timestamps
+from agentleague.records import match_story
+from agentleague.records.reading import event_of
+from agentleague.roles.effects import Event
+from agentleague.roles.ports import JournalReader, Row
+from agentleague.runtime.host import JournalArchive
+
+HAPPENINGS_MAX = 50  # of what just happened
+RATE_SECONDS = 10.0  # over which matches a second are counted
+QUIET = (events.TokenRenewed, events.TokenConfirmed, events.TokenShown, events.Told)
+
+
+class Happening(NamedTuple):
+    """A row that people want to hear of."""
+
+    seq: int
+    at: str
+    sentence: str
+    match_id: str
+
+
+class Ended(NamedTuple):
+    """A decided match in short; what counts in the table, with the organiser's word."""
+
+    match_id: str
+    round_id: int
+    players: tuple[str, str]
+    winner: str | None  # None: a draw, or nobody
+    status: str  # WIN, DRAW, TECHNICAL_LOSS, NO_CONTEST
+    at: str  # when it was decided
+
+
+class Choice(NamedTuple):
+    """A move of a player as JSON text."""
+
+    round_id: int
+    move: str
+
+
+class PlayerLog(Struct):
+    """What is kept of one player beside the table."""
+
+    matches: list[str] = msgspec.field(default_factory=list)  # decided ones, in order
+    choices: list[Choice] = msgspec.field(default_factory=list)
+    move_ms: "array[int]" = msgspec.field(default_factory=lambda: array("L"))  # times for moves
+
+
+class LeagueView:
+    """A league that grows row by row; `take` alone changes what the journal says of it."""
+
+    def __init__(self, reader: JournalReader, league_id: str, game: Game | None = None) -> None:
+        self.reader, self.league_id, self.game = reader, league_id, game
+        self.league = League(JournalArchive(reader, league_id))
+        self.version = 0  # the number of the last row that was taken
+        self.first_at = self.last_at = ""  # when its first and its last row were written
+        self.happenings: deque[Happening] = deque(maxlen=HAPPENINGS_MAX)
+        self.ended: dict[str, Ended] = {}
+        self.logs: dict[str, PlayerLog] = {}
+        self.points: list[dict[str, tuple[int, int]]] = []  # by round: player -> points, rank
+        self.assigned: dict[str, list[events.MatchAssigned]] = {}  # matches given out again
+        self.live: dict[str, Any] = {}  # what the manager answered to GET_STATUS, if it did
+        self.live_error = ""  # why it did not
+        self._decided_at: deque[float] = deque(maxlen=10_000)
+
+    def take(self, row: Row) -> None:
+        """Take in the next row. Raises Damaged if it cannot follow those before it."""
+        event = event_of(row)
+        try:
+            self.league.apply(event)
+        except (AssertionError, LookupError, ValueError):
+            raise Damaged(f"row {row.seq} ({row.kind}) cannot follow those before it") from None
+        self.version, self.last_at = row.seq, row.at
+        self.first_at = self.first_at or row.at
+        if not isinstance(event, QUIET):
+            match_id = getattr(event, "match_id", "")
+            said = event_text.sentence(event)
+            self.happenings.append(Happening(row.seq, row.at, said, match_id))
+        self._note(event, row.at)
+
+    def _note(self, event: Event, at: str) -> None:
+        if isinstance(event, events.MatchDecided):
+            self._decided(event, at)
+        elif isinstance(event, events.MatchRuled):
+            self.ended[event.match_id] = self._short(event.match_id, self.ended[event.match_id].at)
+        elif isinstance(event, events.MatchAssigned):
+            self.assigned.setdefault(event.match_id, []).append(event)
+        elif isinstance(event, events.MatchClosed):
+            for row in event.exchanges:
+                if row.move is not None and row.answered_after is not None:
+                    self.log_of(row.player_id).move_ms.append(row.answered_after)
+        elif isinstance(event, events.RoundEnded):
+            rows = self.league.table.rows()
+            self.points.append({row.player_id: (row.points, row.rank) for row in rows})
+
+    def _decided(self, event: events.MatchDecided, at: str) -> None:
+        ended = self._short(event.match_id, at)
+        self.ended[event.match_id] = ended
+        self._decided_at.append(timestamps.parse(at).timestamp())
+        for player_id in ended.players:
+            self.log_of(player_id).matches.append(event.match_id)
+        record = self.league.matches[event.match_id]
+        for moves in (*(lock.moves for lock in record.locks), event.moves):
+            for _, player_id, move in moves:
+                text = sys.intern(msgspec.json.encode(move).decode())
+                self.log_of(player_id).choices.append(Choice(ended.round_id, text))
+
+    def _short(self, match_id: str, at: str) -> Ended:
+        record = self.league.matches[match_id]
+        result = record.result
+        assert result
+        status = "NO_CONTEST" if result.no_contest is True else result.status
+        winner = result.winner_player_id
+        return Ended(match_id, record.round_id, record.players, winner, status, at)
+
+    def log_of(self, player_id: str) -> PlayerLog:
+        """What is kept of a player."""
+        return self.logs.setdefault(player_id, PlayerLog())
+
+    def name_of(self, agent_id: str) -> str:
+        """The name of a player or referee; its id where nobody of that id is known."""
+        roster = self.league.roster
+        known = (roster.players, roster.referees, roster.waiting)
+        found = next((each[agent_id] for each in known if agent_id in each), None)
+        return found.display_name if found else agent_id
+
+    def match_facts(self, match_id: str) -> dict[str, Any]:
+        """A match as GET_MATCH has it. Raises MatchMismatch for one that is not there.
+
+        Of an undecided match nothing stands in it that one of its players may not see.
+        """
+        return match_story.facts_of(self.league, match_id, self.assigned.get(match_id, ()))
+
+    def rate(self, now: float) -> float:
+        """Matches decided a second, of late."""
+        recent = sum(1 for at in self._decided_at if at > now - RATE_SECONDS)
+        return recent / RATE_SECONDS

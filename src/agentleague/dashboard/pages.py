@@ -1,0 +1,25 @@
+"""The table of pages: where each is, what it shows, and the facts in it, which are its JSON too."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from agentleague.dashboard import overview
+from agentleague.dashboard.league_view import LeagueView
+
+Facts = dict[str, Any]
+
+
+class Page(NamedTuple):
+    """One kind of page: its template is `NAME.html`, and in it `_NAME.html` is the page itself.
+
+    `facts(view, params)` gets what stands in the path and the query, as texts; it returns plain
+    JSON, or raises LeagueError: then the page is not there, and the error says what is.
+    """
+
+    name: str
+    path: str  # as Starlette spells it, such as /match/{match_id}
+    title: str
+    facts: Callable[[LeagueView, Mapping[str, str]], Facts]
+
+
+PAGES = {page.name: page for page in (Page("overview", "/", "Overview", overview.facts),)}
