@@ -21,10 +21,11 @@ def make_app(view: LeagueView) -> Starlette:
 
     def shown(page: Page, *, as_json: bool) -> Any:
         async def answer(request: Request) -> Response:
-            facts = page.facts(view, {**request.query_params, **request.path_params})
+            params = {**request.query_params, **request.path_params}
+            facts = page.facts(view, params)
             if as_json:
                 return Response(msgspec.json.encode(facts), media_type="application/json")
-            return HTMLResponse(render(env, page, view, facts))
+            return HTMLResponse(render(env, page, view, facts, params))
 
         return answer
 

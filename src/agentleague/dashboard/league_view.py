@@ -21,7 +21,11 @@ from agentleague.runtime.host import JournalArchive
 
 HAPPENINGS_MAX = 50  # of what just happened
 RATE_SECONDS = 10.0  # over which matches a second are counted
-QUIET = (events.TokenRenewed, events.TokenConfirmed, events.TokenShown, events.Told)
+# Nobody wants to hear of these; and a lock tells a number of a match that is not decided.
+QUIET = (
+    *(events.TokenRenewed, events.TokenConfirmed, events.TokenShown, events.Told),
+    *(events.MatchLocked, events.MatchBegun, events.MatchClosed, events.EndpointProved),
+)
 
 
 class Happening(NamedTuple):
@@ -31,6 +35,7 @@ class Happening(NamedTuple):
     at: str
     sentence: str
     match_id: str
+    kind: str = ""  # of the row, such as match_decided
 
 
 class Ended(NamedTuple):
@@ -88,7 +93,7 @@ class LeagueView:
         if not isinstance(event, QUIET):
             match_id = getattr(event, "match_id", "")
             said = event_text.sentence(event)
-            self.happenings.append(Happening(row.seq, row.at, said, match_id))
+            self.happenings.append(Happening(row.seq, row.at, said, match_id, row.kind))
         self._note(event, row.at)
 
     def _note(self, event: Event, at: str) -> None:

@@ -1,14 +1,20 @@
 """Turn the facts of a page into HTML; the same templates make the dashboard and the report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from agentleague.dashboard.heading import heading
 from agentleague.dashboard.league_view import LeagueView
-from agentleague.dashboard.pages import Page
+from agentleague.dashboard.pages import PAGES, Page
 
-Link = Callable[..., str]  # where a page is: link("match", match_id="R1M1") -> "/match/R1M1"
+# Where a page is: link("match", match_id="R1M1") -> "/match/R1M1"; empty if there is no such page,
+# then templates write the words without a link.
+Link = Callable[..., str]
 
 
 def environment(link: Link) -> Environment:
@@ -20,17 +26,34 @@ def environment(link: Link) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["link"] = link
+    made.globals |= {"link": link, "heading": heading, "release": version("agentleague")}
+    made.filters["twin"] = twin
     return made
 
 
 def live_link(name: str, **params: str) -> str:
-    """Where a page of the dashboard is."""
-    from agentleague.dashboard.pages import PAGES
+    """Where a page of the dashboard is; what does not stand in its path goes into the query."""
+    if name not in PAGES:
+        return ""
+    path = PAGES[name].path
+    in_path = {key: quote(str(value), safe="") for key, value in params.items()}
+    query = {key: value for key, value in params.items() if f"{{{key}}}" not in path}
+    return path.format(**in_path) + (f"?{urlencode(query)}" if query else "")
 
-    return PAGES[name].path.format(**params)
+
+def twin(href: str) -> str:
+    """Where the JSON of a page is."""
+    path, mark, query = href.partition("?")
+    return f"{'/index' if path == '/' else path}.json{mark}{query}"
 
 
-def render(env: Environment, page: Page, view: LeagueView, facts: dict[str, Any]) -> str:
+def render(
+    env: Environment,
+    page: Page,
+    view: LeagueView,
+    facts: dict[str, Any],
+    params: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """A whole page; `view` gives names and what every page has in its head."""
-    return env.get_template(f"{page.name}.html").render(page=page, view=view, facts=facts)
+    template = env.get_template(f"{page.name}.html")
+    return template.render(page=page, view=view, facts=facts, params=params)
