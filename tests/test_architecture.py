@@ -63,7 +63,7 @@ PURE_IMPORTS = {
     ),
     *("enum", "functools", "hashlib", "hmac", "ipaddress", "itertools", "json", "math"),
     *("msgspec", "operator", "random", "re", "string", "types", "typing", "unicodedata"),
-    *("urllib", "zlib", "agentleague"),
+    *("urllib", "xml", "zlib", "agentleague"),
 }
 
 

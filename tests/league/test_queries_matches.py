@@ -8,7 +8,7 @@ from agentleague.errors import MatchMismatch, WrongType
 from agentleague.league.events import MatchAssigned
 from agentleague.protocol.messages import Exchange
 from games.throwaway import THROWAWAY
-from league.decisions import Decisions
+from league.decisions import LEAGUE_ID, Decisions
 from league.querying import BYTES_MAX, ask, size
 from rules import rule
 
@@ -35,7 +35,9 @@ def test_a_match_of_a_round_to_come_has_players_and_no_state():
     assert match(Decisions(4).start(), "R3M2") == {
         "match_id": "R3M2",
         "round_id": 3,
+        "league_id": LEAGUE_ID,
         "game_type": "even_odd",
+        "game_options": {},
         "player_A_id": "P02",
         "player_A_name": "Agent 2",
         "player_B_id": "P03",
@@ -52,7 +54,9 @@ def test_a_match_that_runs_has_its_referee_epoch_and_commitment():
     assert match(decisions) == {
         "match_id": "R1M1",
         "round_id": 1,
+        "league_id": LEAGUE_ID,
         "game_type": "even_odd",
+        "game_options": {},
         "player_A_id": "P01",
         "player_A_name": "Agent 1",
         "player_B_id": "P02",

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from agentleague.errors import IllegalMove
-from agentleague.games.game import Outcome, Seat
+from agentleague.games.game import Outcome, Picture, Seat
+from agentleague.games.svg import button, drawing, element, words
 
 name = "even_odd"
 seats = ("A", "B")
@@ -88,3 +89,40 @@ def outcome(state: State) -> Outcome | None:
         return Outcome(right[0], f"{{{right[0]}}} chose {parity}, {drawn}", details)
     judged = "correct" if right else "incorrect"
     return Outcome(None, f"Both chose {state.choices['A']}, {drawn} - both {judged}", details)
+
+
+def show(state: State) -> Picture:
+    """The choices and the number, and who is right; a question mark for what is not known."""
+    chosen = [state.choices.get(seat, "?") for seat in seats]
+    return _picture(chosen, state.number, seats, ())
+
+
+def show_position(position: Mapping[str, Any], legal_moves: Sequence[str] | None) -> Picture:
+    """Nothing is known before the number; a button for each choice."""
+    return _picture(("?", "?"), None, ("You", "Opponent"), legal_moves or ())
+
+
+def _picture(
+    chosen: Sequence[str], number: int | None, who: Sequence[str], free: Sequence[str]
+) -> Picture:
+    parity = "" if number is None else PARITIES[number % 2]
+    lines, parts = [], [element("circle", class_="lines", cx=150, cy=65, r=40, stroke_width=3)]
+    for x, name, choice in zip((4, 200), who, chosen, strict=True):
+        judged = "" if not parity else "right" if choice == parity else "wrong"
+        lines.append(f"{name:<8}  {choice:<4}  {judged}".rstrip())
+        colour = {"right": "win", "wrong": "loss"}.get(judged, "draw")
+        place = {"x": x, "y": 15, "width": 96, "height": 100, "rx": 10, "fill_opacity": 0.15}
+        parts += [
+            element("rect", class_=colour, **place),
+            words((x + 48, 36), name, "muted"),
+            words((x + 48, 66), choice, size=24),
+            words((x + 48, 95), judged, colour),
+        ]
+    drawn = "?" if number is None else number
+    parts.append(words((150, 57 if parity else 65), drawn, size=30 if len(str(drawn)) < 4 else 16))
+    parts.append(words((150, 84), parity, "muted"))
+    for column, move in enumerate(free):
+        inside = words((75 + 150 * column, 156), move, size=20)
+        parts.append(button((5 + 150 * column, 130), (140, 52), move, inside))
+    text = "\n".join([*lines, f"Number    {drawn} {parity and f'({parity})'}".rstrip()])
+    return Picture(text, drawing((300, 190 if free else 130), "Even or odd", text, *parts))

@@ -8,6 +8,12 @@ A game may also have `defaults` (its options with their defaults, which `league 
 `symmetric` (true if no seat is better), `example_moves(state, seat)` (some legal moves, where
 `legal_moves` gives None) and `turns_max(options)` (after how many turns it is over for certain; the
 manager gives a referee so much time for a match).
+
+A game that draws itself has one or both of these; without them there is no board to look at:
+
+    show(state)                           -> Picture of all there is, for who may see everything
+    show_position(position, legal_moves)  -> Picture of what `view` gave one player; elements of the
+                                             SVG with `data-move` (a move as JSON) can be clicked
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +27,7 @@ DETAILS_DEPTH_MAX = 8  # levels of lists and objects
 GAME_OVER_ROOM = 10_240 - 1_152  # for moves, choices, reasons and details; the rest has about 900
 LEFT_OUT_MAX = 5  # names of details that are left out
 LEFT_OUT_LETTERS = 20  # of such a name
+PICTURE_MAX = 65_536  # characters of a picture's text, and of its SVG
 OWN_FIELDS = {"drawn_number", "number_parity"}  # details with a place of their own in a result
 
 Seat = str
@@ -36,6 +43,38 @@ class Outcome(NamedTuple):
     winner: Seat | None  # None is a draw
     reason: str
     details: Mapping[str, Any] = {}
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """A state to look at: as lines of text for a terminal and, if there is one, as an SVG.
+
+    In the SVG the classes win, loss, draw, text and muted colour the fill of an element, and lines
+    its stroke, in light and dark; `agentleague.games.svg` says what a page shows of it.
+    """
+
+    text: str
+    svg: str = ""
+
+
+def picture_of(game: "Game", state: State) -> Picture | None:
+    """All of a state; None where the game does not draw itself, or fails."""
+    return _picture(game, "show", state)
+
+
+def picture_of_position(
+    game: "Game", position: Any, legal_moves: Sequence[Any] | None
+) -> Picture | None:
+    """What one player sees; None where the game does not draw it, or fails."""
+    return _picture(game, "show_position", position, legal_moves)
+
+
+def _picture(game: "Game", name: str, *arguments: Any) -> Picture | None:
+    try:
+        picture = getattr(game, name)(*arguments)
+    except Exception:  # The game is a plug-in; without a picture everything else still works.
+        return None
+    is_one = isinstance(picture, Picture) and type(picture.text) is type(picture.svg) is str
+    return picture if is_one and len(picture.text) <= PICTURE_MAX else None
 
 
 def plain_details(outcome: Outcome, beside: Any = ()) -> dict[str, Any]:

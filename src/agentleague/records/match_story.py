@@ -38,9 +38,10 @@ class Assignment(Struct):
 
 
 class Draw(Struct):
-    """The moves; None where they are too long."""
+    """The moves, None where they are too long, and the seed of the numbers."""
 
     moves: list[tuple[int, str, Any]] | None = None
+    seed: str = ""
 
 
 class Result(GameResult, frozen=True):
@@ -76,6 +77,8 @@ class Facts(Struct):
     player_A_name: str
     player_B_id: str
     player_B_name: str
+    league_id: str = ""
+    game_options: dict[str, Any] = {}
     state: str | None = None
     referee_id: str = ""
     referee_name: str = ""
@@ -123,6 +126,8 @@ def facts_of(league: League, match_id: str, events: Iterable[Event] = ()) -> dic
     except MatchMismatch:
         raise MatchMismatch(_unknown(league, match_id)) from None
     record = league.matches.get(match_id)
+    if record and record.decided:
+        facts["draw"]["moves"] = [list(move) for move in record.decided.moves]
     if record and record.closing:
         facts["transcript"] = list(map(queries_matches.exchange, record.closing.exchanges))
     facts["assignments"] = [
