@@ -6,9 +6,11 @@ import pytest
 from agentleague.dashboard.heading import heading
 from agentleague.dashboard.pages import PAGES
 from agentleague.dashboard.rendering import live_link, twin
-from agentleague.league.events import LeagueEnded, LeaguePaused, MatchLocked
+from agentleague.league.events import LeagueEnded, LeaguePaused, MatchLocked, RoundEnded
 from dashboard.views import page_of, view_of
 from league.decisions import Decisions
+
+facts = PAGES["overview"].facts
 
 
 def test_the_state_of_a_league_is_said_in_words():
@@ -31,26 +33,115 @@ def test_the_state_of_a_league_is_said_in_words():
     ]
 
 
-def test_nothing_of_an_undecided_match_is_told():
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_no_page_tells_anything_of_an_undecided_match(name):
     league = Decisions(2).start()
-    moves = [(0, "P01", "secret move"), (0, "P02", "other move")]
-    league.record(MatchLocked("R1M1", 1, 0, moves, 7))
+    moves = [(0, "P01", "secret"), (0, "P02", "secret")]
+    league.record(MatchLocked("R1M1", 1, 0, moves, 123_456_789))
+    view, about = view_of(league.events), {"match_id": "R1M1", "player_id": "P01"}
 
-    facts = PAGES["overview"].facts(view_of(league.events), {})
+    facts = PAGES[name].facts(view, about | {"referee_id": "REF01"})
 
-    told = [each["kind"] for each in facts["happenings"]]
-    assert told[0] == "round_scheduled"
-    assert "move" not in msgspec.json.encode(facts).decode()
+    told = msgspec.json.encode(facts).decode()
+    assert "secret" not in told
+    assert "123456789" not in told
 
 
-def test_a_name_with_html_is_text_on_every_page():
-    nasty = "<img src=x onerror=alert(1)>"
-    view = view_of(Decisions(4, name=lambda n: f"{nasty}{n}").play_to_the_end().events)
+NASTY = "<img src=x onerror=alert(1)>"
+
+
+@pytest.mark.parametrize("params", [{}, {"projector": ""}])
+@pytest.mark.parametrize("name", ["overview", "standings", "schedule", "cross_table"])
+def test_a_name_with_html_is_text(name, params):
+    view = view_of(Decisions(4, name=lambda n: f"{NASTY}{n}").play_to_the_end().events)
+
+    html = page_of(view, name, **params)
+
+    assert NASTY not in html
+    assert "&lt;img src=x onerror=alert(1)&gt;" in html
+
+
+def verdict(league, **live):
+    return facts(view_of(league.events, **live), {})["verdict"]
+
+
+def test_before_the_start_the_first_sentence_says_who_is_missing():
+    empty, two = Decisions(0, referees=0), Decisions(2, referees=0)
+
+    assert verdict(empty) == "Nobody has joined yet"
+    assert verdict(two, players_wanted=4) == "Waiting for 2 more players"
+    assert verdict(two, players_wanted=3) == "Waiting for 1 more player"
+    assert verdict(two, players_wanted=2) == "Waiting for 1 referee"
+    assert verdict(Decisions(2)) == "2 players joined"
+
+
+def test_before_the_start_the_page_says_what_to_type():
+    view = view_of(Decisions(2, referees=0).events, players_wanted=4)
 
     html = page_of(view, "overview")
 
-    assert nasty not in html
-    assert "&lt;img src=x onerror=alert(1)&gt;" in html
+    assert "league player --manager URL" in html
+    assert "league referee --manager URL" in html
+    assert "Agent 2" in html
+
+
+def test_the_first_sentence_says_who_leads_by_what():
+    league = Decisions(4, tie_breaks=("wins",)).start()
+    started = verdict(league)
+    (a, b), (c, d) = (league.league.matches[each].players for each in ("R1M1", "R1M2"))
+    league.play("R1M1", forfeits=[a])
+    first = verdict(league)
+    league.play("R1M2", forfeits=[c])
+    league.record(RoundEnded(1))
+    name = {each: view_of(league.events).name_of(each) for each in (a, b, c, d)}
+
+    assert started == "In round 1 of 3, and no match is decided yet"
+    assert first.startswith(f"{name[b]} leads Agent ")
+    assert first.endswith(" by 3 points in round 1 of 3")
+    assert verdict(league) in {
+        f"{name[x]} and {name[y]} share the lead with 3 points after round 1 of 3"
+        for x, y in ((b, d), (d, b))
+    }
+
+
+def test_the_first_sentence_names_the_champion_at_the_end():
+    over, aborted = Decisions(4).play_to_the_end(), Decisions(4).start()
+    champion = over.league.table.row(over.league.champion)
+    aborted.record(LeagueEnded("", aborted=True))
+
+    assert verdict(over).startswith(f"{champion.display_name} is the champion with ")
+    assert verdict(aborted) == "The league ended before a match was decided"
+
+
+def test_who_is_waited_for_is_read_from_the_managers_sentence_whatever_the_name():
+    league = Decisions(2, name=lambda n: "it's ' to move in R9M9: at most 1 s").start()
+    sentence = (
+        "P01 'it's ' to move in R9M9: at most 1 s' to move in R1M1: at most 12 s still, "
+        "attempt 1 of 3"
+    )
+    view = view_of(league.events, awaited_answers=[sentence, "something else"])
+
+    first, second = facts(view, {})["waiting"]
+
+    assert (first["player_id"], first["match_id"], first["seconds"]) == ("P01", "R1M1", 12)
+    assert (first["what"], first["attempt"], first["attempts"]) == ("move", 1, 3)
+    assert second == {"sentence": "something else", "match_id": ""}
+    assert 'data-seconds="12"' in page_of(view, "overview")
+
+
+def test_what_just_happened_is_told_with_names_and_without_routine():
+    league = Decisions(2, name={1: "Ann", 2: "REF01 P01"}.get).start()
+    league.play("R1M1", forfeits=["P01"])
+
+    told = facts(view_of(league.events), {})["happenings"]
+
+    assert [each["sentence"] for each in told][:3] == [
+        "REF01 P01 beat Ann by default",
+        "Round 1 has 1 match",
+        "The league began with 2 players",
+    ]
+    assert told[-3]["sentence"] == "REF01 P01 registered as player P02"
+    assert told[0]["why"].startswith("Ann ")
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,17 @@ class Ended(NamedTuple):
     winner: str | None  # None: a draw, or nobody
     status: str  # WIN, DRAW, TECHNICAL_LOSS, NO_CONTEST
     at: str  # when it was decided
+    referee_id: str = ""
+
+    def outcome(self, player_id: str) -> str:
+        """How it went for one of its players: a word that templates have a mark for."""
+        if self.status == "NO_CONTEST":
+            return "void"
+        if self.status == "DRAW":
+            return "drawn"
+        if player_id == self.winner:
+            return "won"
+        return "forfeited" if self.status == "TECHNICAL_LOSS" else "lost"
 
 
 class Choice(NamedTuple):
@@ -129,7 +140,8 @@ class LeagueView:
         assert result
         status = "NO_CONTEST" if result.no_contest is True else result.status
         winner = result.winner_player_id
-        return Ended(match_id, record.round_id, record.players, winner, status, at)
+        at_match = (match_id, record.round_id, record.players)
+        return Ended(*at_match, winner, status, at, record.referee_id)
 
     def log_of(self, player_id: str) -> PlayerLog:
         """What is kept of a player."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from agentleague.dashboard import overview
+from agentleague.dashboard import overview, schedule, standings
 from agentleague.dashboard.league_view import LeagueView
 
 Facts = dict[str, Any]
@@ -22,4 +22,12 @@ class Page(NamedTuple):
     facts: Callable[[LeagueView, Mapping[str, str]], Facts]
 
 
-PAGES = {page.name: page for page in (Page("overview", "/", "Overview", overview.facts),)}
+PAGES = {
+    page.name: page
+    for page in (
+        Page("overview", "/", "Overview", overview.facts),
+        Page("standings", "/standings", "Standings", standings.facts),
+        Page("schedule", "/schedule", "Schedule", schedule.facts),
+        Page("cross_table", "/cross-table", "Cross-table", schedule.cross_table),
+    )
+}

@@ -1,0 +1,107 @@
+"""The standings: one row a player, with how its last rounds went and whether it rose or fell."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentleague.dashboard.heading import round_in_words
+from agentleague.dashboard.league_view import LeagueView
+from agentleague.league.league import Phase
+from agentleague.league.standings import Standing
+
+ROUNDS_SHOWN = 10
+MANY = 60  # players; of more, only half as many rounds are shown
+PROJECTOR_ROWS = 8
+PROJECTOR_PAGES = 5
+
+Cell = dict[str, Any]
+
+
+def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
+    """All rows, or those whose name or id contains `q`; for a projector one of a few pages."""
+    rows, wanted = view.league.table.rows(), params.get("q", "").strip().casefold()
+    chosen = [row for row in rows if wanted in f"{row.display_name} {row.player_id}".casefold()]
+    turned = {}
+    if "projector" in params:
+        turned = _projector(len(rows), params["projector"])
+        first = (turned["projector"] - 1) * PROJECTOR_ROWS
+        chosen = [*rows[first : first + PROJECTOR_ROWS]]
+    rounds = rounds_shown(view, 0 if turned else ROUNDS_SHOWN // (1 + (len(rows) > MANY)))
+    return {
+        "when": when(view),
+        "total": len(rows),
+        "q": wanted,
+        "rounds": list(rounds),
+        "rows": described(view, chosen, rounds),
+        **turned,
+    }
+
+
+def _projector(players: int, wanted: str) -> dict[str, Any]:
+    """Which page of the table is on the wall, and which page comes next."""
+    pages = max(1, min(PROJECTOR_PAGES, -(-players // PROJECTOR_ROWS)))
+    page = min(int(wanted), pages) if wanted.isdecimal() and int(wanted) else 1
+    turn = ("standings", str(page + 1)) if page < pages else ("overview", "")
+    return {"projector": page, "pages": pages, "turn": {"page": turn[0], "projector": turn[1]}}
+
+
+def when(view: LeagueView) -> str:
+    """Up to where the table counts."""
+    league = view.league
+    if league.phase is Phase.COMPLETED:
+        return "at the end"
+    is_between = league.rounds_ended == league.round_id
+    return f"{'after' if is_between else 'in'} {round_in_words(view)}"
+
+
+def rounds_shown(view: LeagueView, at_most: int) -> range:
+    """The last rounds that were scheduled."""
+    last = view.league.round_id
+    return range(max(1, last - at_most + 1), last + 1)
+
+
+def described(view: LeagueView, rows: list[Standing], rounds: range) -> list[dict[str, Any]]:
+    """Rows of the table with names of fields that people know, and a cell for each round."""
+    cells, before = _cells(view, rounds), _ranks_before(view)
+    return [
+        {
+            "rank": row.rank,
+            "player_id": row.player_id,
+            "name": row.display_name,
+            "moved": before.get(row.player_id, row.rank) - row.rank,
+            "played": row.played,
+            "won": row.wins,
+            "drawn": row.draws,
+            "lost": row.losses,
+            "technical_losses": row.technical_losses,
+            "points": row.points,
+            "tie_break": (row.tie_break or "").replace("_", " "),
+            "cells": [of_round.get(row.player_id, {"outcome": "bye"}) for of_round in cells],
+        }
+        for row in rows
+    ]
+
+
+def _ranks_before(view: LeagueView) -> dict[str, int]:
+    """The ranks after the round before the one that is played, or was played last."""
+    round_id = view.league.round_id
+    is_known = 2 <= round_id <= len(view.points) + 1
+    ended = view.points[round_id - 2] if is_known else {}
+    return {player_id: rank for player_id, (_, rank) in ended.items()}
+
+
+def _cells(view: LeagueView, rounds: range) -> list[dict[str, Cell]]:
+    """Of each round: player -> how its match went."""
+    return [dict(_cells_of(view, round_id)) for round_id in rounds]
+
+
+def _cells_of(view: LeagueView, round_id: int) -> list[tuple[str, Cell]]:
+    cells: list[tuple[str, Cell]] = []
+    for number in range(1, view.league.matches.size(round_id) + 1):
+        match_id = f"R{round_id}M{number}"
+        ended = view.ended.get(match_id)
+        players = ended.players if ended else view.league.matches[match_id].players
+        for player_id, opponent_id in (players, players[::-1]):
+            outcome = ended.outcome(player_id) if ended else "live"
+            cell = {"outcome": outcome, "match_id": match_id, "opponent_id": opponent_id}
+            cells.append((player_id, cell))
+    return cells

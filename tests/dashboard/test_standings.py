@@ -1,0 +1,128 @@
+"""The standings page: the league's table, how rounds went, who rose; also on a projector."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentleague.dashboard.pages import PAGES
+from agentleague.league.events import MatchRuled, RoundEnded
+from dashboard.views import page_of, view_of
+from league.decisions import Decisions
+
+facts = PAGES["standings"].facts
+
+
+def outcomes(view, **params):
+    """Each player's cells, in words."""
+    rows = facts(view, params)["rows"]
+    return {row["player_id"]: [cell["outcome"] for cell in row["cells"]] for row in rows}
+
+
+def test_a_cell_says_how_each_round_went_also_by_default_without_a_match_and_now():
+    league = Decisions(3).start()  # In round 1 P01 has a bye, in 2 P02 or P03.
+    ((match_id,), byes) = league.league.open_matches, league.league.byes[1]
+    loser, winner = league.league.matches[match_id].players
+    league.play(match_id, forfeits=[loser])
+    league.record(RoundEnded(1))
+    league.schedule(2)
+
+    cells = outcomes(view_of(league.events))
+
+    assert cells[loser][0] == "forfeited"
+    assert cells[winner][0] == "won"
+    assert cells[byes[0]][0] == "bye"
+    assert sorted(each[1] for each in cells.values()) == ["bye", "live", "live"]
+
+
+def test_the_organisers_ruling_counts_in_cells_as_in_points():
+    league = Decisions(2).play_to_the_end()
+    league.record(MatchRuled("R1M1", "no_contest", None, "both agree"))
+
+    view = view_of(league.events)
+
+    assert outcomes(view) == {"P01": ["void"], "P02": ["void"]}
+    assert [row["points"] for row in facts(view, {})["rows"]] == [0, 0]
+
+
+def test_who_rose_since_the_last_round_is_marked():
+    league = Decisions(4).start()
+    league.play("R1M1", forfeits=[league.league.matches["R1M1"].players[0]])
+    league.play("R1M2", forfeits=[league.league.matches["R1M2"].players[0]])
+    league.record(RoundEnded(1))
+    league.schedule(2)
+    before = {row.player_id: row.rank for row in league.league.table.rows()}
+    lowest = max(before, key=before.__getitem__)
+    match_id = league.league.matches.of_player[lowest][-1].match_id
+    other = next(each for each in league.league.matches[match_id].players if each != lowest)
+    league.play(match_id, forfeits=[other])
+
+    rows = {row["player_id"]: row for row in facts(view_of(league.events), {})["rows"]}
+
+    assert rows[lowest]["moved"] == before[lowest] - rows[lowest]["rank"] > 0
+
+
+@pytest.mark.parametrize("wanted", ["AGENT 11", "p11", " agent 11 "])
+def test_players_are_found_by_name_or_id(wanted):
+    view = view_of(Decisions(12).play_to_the_end().events)
+
+    shown = facts(view, {"q": wanted})
+
+    assert [row["player_id"] for row in shown["rows"]] == ["P11"]
+    assert shown["total"] == 12
+
+
+def test_a_wall_shows_eight_rows_and_turns_its_pages_back_to_the_overview():
+    view = view_of(Decisions(12).play_to_the_end().events)
+    seen, turn = [], PAGES["overview"].facts(view, {"projector": ""})["turn"]
+
+    while turn["page"] == "standings":
+        shown = facts(view, {"projector": turn["projector"]})
+        seen.append([row["player_id"] for row in shown["rows"]])
+        turn = shown["turn"]
+
+    assert [len(rows) for rows in seen] == [8, 4]
+    assert len({*seen[0], *seen[1]}) == 12
+    assert turn == {"page": "overview", "projector": ""}
+
+
+@pytest.mark.parametrize("typed", ["", "0", "99", "-1", "x", "²"])
+def test_a_page_of_the_wall_that_is_not_there_is_the_first_or_the_last(typed):
+    view = view_of(Decisions(12).play_to_the_end().events)
+
+    assert facts(view, {"projector": typed})["projector"] in (1, 2)
+
+
+def test_before_the_start_the_page_says_what_will_appear_and_how_to_join():
+    html = page_of(view_of(Decisions(2).events), "standings")
+
+    assert "The table appears with the first round" in html
+    assert "league player --manager URL" in html
+
+
+forfeiting = st.lists(st.sampled_from(["first", "second", "both", "nobody"]), max_size=12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(players=st.integers(2, 6), ends=forfeiting)
+def test_points_are_those_of_the_leagues_table_wherever_a_league_stands(players, ends):
+    league = Decisions(players).start()
+    for end in ends:
+        if not league.league.open_matches:
+            if league.league.round_id == league.league.total_rounds:
+                break
+            league.record(RoundEnded(league.league.round_id))
+            league.schedule(league.league.round_id + 1)
+        match_id = min(league.league.open_matches)
+        a, b = league.league.matches[match_id].players
+        losers = {"first": [a], "second": [b], "both": [a, b], "nobody": []}[end]
+        league.play(match_id, forfeits=losers)
+
+    shown = facts(view_of(league.events), {})["rows"]
+
+    table = league.league.table.rows()
+    assert [(r["player_id"], r["rank"], r["points"]) for r in shown] == [
+        (row.player_id, row.rank, row.points) for row in table
+    ]
+    for row in shown:
+        played = [each for each in row["cells"] if each["outcome"] not in ("bye", "live")]
+        assert len(played) == row["played"]
