@@ -238,11 +238,14 @@ def test_a_league_takes_so_many_hosts_and_those_with_its_code(tmp_path):
     assert again["seat"] == host.seat
 
 
-@pytest.mark.parametrize("options", [("--no-seats",), ("--hosted-players", 0)])
-def test_a_league_without_seats_for_models_says_so(tmp_path, options):
+@pytest.mark.parametrize(
+    ("options", "setting"),
+    [(("--no-seats",), "seats = false"), (("--hosted-players", 0), "hosted_players = 0")],
+)
+def test_a_league_without_seats_for_models_says_so(tmp_path, options, setting):
     _, port = begin(tmp_path, *options, referee=False)
 
-    why = "this league lets no models in; ask the organiser"
+    why = f"this league lets no models and no persons in ({setting}); ask the organiser"
     assert McpHost(port).refused("join_league", name="Ann") == why
 
 

@@ -29,6 +29,7 @@ SECTIONS = {
         "start": "Start a league, or continue it after a pause.",
         "pause": "Pause a league: no match begins, no clock runs.",
         "add-player": "Add a player that does not register itself.",
+        "seat": "Make a seat for a person who plays in the browser.",
         "add-referee": "Add a referee that does not register itself.",
         "approve": "Let in a referee that waits.",
         "set-endpoint": "Say where an agent is called from now on.",

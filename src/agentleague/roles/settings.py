@@ -90,7 +90,7 @@ class ManagerSettings:
     referees_max: Count = 100
     """No more referees than that."""
     hosted_players: Annotated[int, Meta(ge=0, le=10_000)] = 64
-    """How many players a model in an MCP host may play with `join_league`, at most."""
+    """How many models in MCP hosts and persons in browsers may join, at most."""
     unique_names: Literal["suffix", "reject", "off"] = "suffix"
     """What becomes of a name that is taken: the id is added to it, it is refused, or nothing."""
     missing_fields: Literal["warn", "refuse"] = "warn"

@@ -92,7 +92,9 @@ class McpHosts:
         """Raises LeagueFull, or DuplicateName for one from this source that may have joined."""
         most, members, name = self._settings.hosted_players, self._members(), clean_name(name)
         if not most or not self._settings.seats:
-            raise errors.LeagueFull("this league lets no models in; ask the organiser")
+            setting = "hosted_players = 0" if self._settings.seats else "seats = false"
+            why = f"this league lets no models and no persons in ({setting}); ask the organiser"
+            raise errors.LeagueFull(why)
         here = (each for each in members if each.source == source)
         if name in (each.display_name.removesuffix(f" ({each.agent_id})") for each in here):
             who = f"a player {one_line_json(name)} joined from your address already"

@@ -1,6 +1,7 @@
 """`league start`, `pause`, `abort`, `remove`, `rule`, …: the commands of the organiser."""
 
 import asyncio
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -22,8 +23,9 @@ from agentleague.errors import LeagueError, NoConnection
 from agentleague.league.league import Phase
 from agentleague.protocol.printable import printable
 from agentleague.records.reading import open_league
+from agentleague.runtime.manager_tools import ManagerTools, new_seat
 from agentleague.runtime.processes import run
-from agentleague.runtime.state_files import ADMIN_NAME
+from agentleague.runtime.state_files import ADMIN_NAME, kept_settings
 
 DEFAULT = "league"
 WHERE = "The manager's directory: its address and the organiser's key are there."
@@ -124,6 +126,43 @@ def _try(directory: Path, url: str) -> str:
     again = f" Try it again with: league play {shlex.quote(url)} random --game {game}"
     say(words + ("" if rules.missing_fields == "refuse" else again))  # It has no such rule.
     return dialect
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--dashboard",
+    metavar="URL",
+    default="http://127.0.0.1:8090",
+    show_default=True,
+    help="Where the person opens the pages of the league.",
+)
+@directory_option
+def seat(name: str, dashboard: str, directory: Path) -> None:
+    """Make a seat for a person, before the league starts, and print its one link. Who opens the
+    link plays in the browser; give it to nobody else.
+
+    league seat Ann --dir ./cup
+    league seat Ann --dashboard http://192.168.1.10:8090
+    """
+    _check_possible(directory, refuse_ended=True)
+    code = os.environ.get("LEAGUE_JOIN_CODE") or kept_settings(directory).get("join_code", "")
+    try:
+        own, player_id = run(_join(str(manager_address(directory)), name, str(code)))
+    except LeagueError as error:
+        raise click.ClickException(f"there is no seat for {name!r}: {error}") from None
+    click.echo(f"{_with_scheme(dashboard).rstrip('/')}/play/{own}")
+    say(f"{name} is {player_id}. Whoever opens the link has this seat: give it to {name} alone.")
+
+
+async def _join(manager: str, name: str, join_code: str) -> tuple[str, str]:
+    """A new seat, and the player that has it."""
+    tools, own = ManagerTools(), new_seat()
+    try:
+        joined = await tools.call(manager, "join_league", own, name=name, join_code=join_code)
+    finally:
+        await tools.close()
+    return own, str(joined["player_id"])
 
 
 @click.command()
