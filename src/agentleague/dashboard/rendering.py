@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from agentleague.dashboard import plots
 from agentleague.dashboard.heading import heading
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Page
@@ -27,6 +28,7 @@ def environment(link: Link) -> Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"link": link, "heading": heading, "release": version("agentleague")}
+    made.globals["plots"] = plots
     made.filters["twin"] = twin
     return made
 
