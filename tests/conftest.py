@@ -75,6 +75,11 @@ def _no_token_in_the_home_of_the_user(tmp_path_factory):
     os.environ["LEAGUE_STATE"] = str(tmp_path_factory.mktemp("state"))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_dashboard_beside_a_manager_unless_a_test_asks_for_it():
+    os.environ["LEAGUE_DASHBOARD"] = "false"
+
+
 @pytest.fixture(autouse=True)
 def _no_process_is_left_behind():
     yield

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from agentleague.storage.directory import FILE_NAME, HEAD_NAME, SETTINGS_NAME, has_journal_file
+from agentleague.storage.directory import manager_address as manager_address
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -67,14 +68,6 @@ def check_free(directory: Path) -> None:
             f"--dir {directory} holds other files and no league "
             f"({', '.join(others[:SHOWN_MAX])}{more}); name a new directory, or an empty one"
         )
-
-
-def manager_address(directory: Path) -> str | None:
-    """Where to call the manager of this directory from this machine, if one holds its lock."""
-    from agentleague.storage.lock import address_in, is_held
-
-    # An address in a file that nobody holds may belong to another program by now.
-    return address_in(directory) if is_held(directory) else None
 
 
 def no_manager(directory: Path) -> str:

@@ -1,45 +1,190 @@
-"""The dashboard's HTTP: pages, their JSON, and the events by which they stay current."""
+"""The dashboard's HTTP: pages, their JSON, and the events by which they stay current.
 
-import asyncio
-from typing import Any
+Nothing here changes a league. Routes that do something for a person are given as `extra_routes`
+and stand behind the same checks.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-from starlette.routing import Mount, Route
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Message, Receive, Scope, Send
 
-from agentleague.dashboard.league_view import LeagueView
+from agentleague.dashboard.following import Following
+from agentleague.dashboard.live_pages import STREAMS_MAX, LivePages
 from agentleague.dashboard.pages import PAGES, Page
-from agentleague.dashboard.rendering import environment, live_link, render
+from agentleague.dashboard.rendering import environment, live_link, render, twin
+from agentleague.errors import LeagueError, StorageError
+from agentleague.transport.http_reader import RequestChecks, ServerLimits
+
+TARGET_BYTES_MAX = 1_024  # of a path with its query
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+STATIC = "no-cache"  # A browser asks whether its copy is current: so it is, after an update too.
+TITLES = {404: "There is no such page", 500: "This page could not be made", 503: "Not yet"}
+OUR_FAULT = (
+    "That is a fault of the dashboard, not yours, and the other pages may work. What went wrong "
+    "stands where the dashboard was started; please report it."
+)
 
 
-def make_app(view: LeagueView) -> Starlette:
-    """The pages of one league."""
-    env = environment(live_link)
+class Dashboard:
+    """The pages of one league as an ASGI application; `live.run` keeps their streams current.
 
-    def shown(page: Page, *, as_json: bool) -> Any:
-        async def answer(request: Request) -> Response:
-            params = {**request.query_params, **request.path_params}
-            facts = page.facts(view, params)
-            if as_json:
-                return Response(msgspec.json.encode(facts), media_type="application/json")
-            return HTMLResponse(render(env, page, view, facts, params))
+    `names` are host names of this machine: whoever asks for another was led here by a page of a
+    stranger (DNS rebinding).
+    """
 
-        return answer
+    def __init__(
+        self,
+        following: Following,
+        names: frozenset[str] = frozenset(),
+        extra_routes: Sequence[BaseRoute] = (),
+    ) -> None:
+        self._following, self._env = following, environment(live_link)
+        self._allows = RequestChecks(ServerLimits(), names).allows
+        self._pages = [(Route(page.path, self._html), page) for page in PAGES.values()]
+        self.live = LivePages(following, self._env, self._find)
+        twins = [Route(twin(page.path), partial(self._json, page)) for page in PAGES.values()]
+        static = StaticFiles(packages=[("agentleague.dashboard", "static")])
+        own = [
+            Route("/events", self._events),
+            Route("/health", self._health),
+            Route("/favicon.ico", self._no_icon),
+            Mount("/static", static),
+        ]
+        self._app = Starlette(
+            routes=[*own, *extra_routes, *twins, *(route for route, _ in self._pages)],
+            middleware=[Middleware(GZipMiddleware, compresslevel=4)],
+            exception_handlers={
+                HTTPException: self._on_http_error,
+                LeagueError: self._on_league_error,
+                Exception: self._on_fault,
+            },
+        )
 
-    routes: list[Route | Mount] = []
-    for page in PAGES.values():
-        twin = "/index.json" if page.path == "/" else f"{page.path}.json"
-        routes.append(Route(twin, shown(page, as_json=True)))
-        routes.append(Route(page.path, shown(page, as_json=False)))
-    static = StaticFiles(packages=[("agentleague.dashboard", "static")])
-    return Starlette(routes=[*routes, Mount("/static", static)])
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, unless a page of a stranger may have sent it."""
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                is_static = scope["path"].startswith("/static/")
+                headers.setdefault("Cache-Control", STATIC if is_static else "no-store")
+            await send(message)
+
+        refused = self._refusal(scope)
+        if refused:
+            answer = self._failure(Request(scope), *refused)
+            await answer(scope, receive, send_guarded)
+        else:
+            await self._app(scope, receive, send_guarded)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if len(scope["raw_path"]) + len(scope["query_string"]) > TARGET_BYTES_MAX:
+            return 414, f"An address has at most {TARGET_BYTES_MAX} bytes."
+        if not self._allows(host.encode("latin-1")):
+            return 403, (
+                "The Host header names another server; call this one by its IP address, or start "
+                "it with that name: league dashboard DIR --name HOST"
+            )
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            return 403, "Requests that a page of another site sends are refused."
+        return None
+
+    def _find(self, where: str) -> tuple[Page, Mapping[str, str]]:
+        path, _, query = where.partition("?")
+        for route, page in self._pages:
+            match, found = route.matches({"type": "http", "method": "GET", "path": path})
+            if match is Match.FULL:
+                return page, {**dict(parse_qsl(query, True)), **found["path_params"]}
+        raise LeagueError(f"there is no page at {path}")
+
+    async def _html(self, request: Request) -> Response:
+        if not await self._following.ready():
+            return self._not_yet(request)
+        return HTMLResponse(await self.live.html(_where(request)))
+
+    async def _json(self, page: Page, request: Request) -> Response:
+        if not await self._following.ready():
+            return self._not_yet(request)
+        view, params = self._following.view, {**request.query_params, **request.path_params}
+        body = await self._following.do(lambda: msgspec.json.encode(page.facts(view, params)))
+        return Response(body, media_type="application/json")
+
+    async def _events(self, request: Request) -> Response:
+        where = request.query_params.get("page", "/")
+        self._find(where)
+        if self.live.streams >= STREAMS_MAX:
+            return self._failure(request, 503, "Too many pages are open.", {"Retry-After": "10"})
+        headers = {"X-Accel-Buffering": "no"}  # nginx would hold events back.
+        events = self.live.stream(where)
+        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+    async def _health(self, request: Request) -> Response:
+        view = self._following.view
+        status = view.problem or self._following.waits_for or "ok"
+        facts = {"status": status, "league_id": view.league_id, "rows": view.version}
+        body = msgspec.json.encode({**facts, "streams": self.live.streams})
+        return Response(body, 503 if view.problem else 200, media_type="application/json")
+
+    async def _no_icon(self, request: Request) -> Response:
+        return Response(status_code=204, headers={"Cache-Control": "max-age=86400"})
+
+    def _not_yet(self, request: Request) -> Response:
+        headers = {"Retry-After": "2", "Refresh": "2"}  # A browser obeys the latter by itself.
+        return self._failure(request, 503, self._following.waits_for, headers)
+
+    async def _on_http_error(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        sentence = error.detail
+        if error.status_code == 404:
+            sentence = f"There is nothing at {request.url.path}; begin at /"
+        return self._failure(request, error.status_code, sentence, error.headers)
+
+    async def _on_league_error(self, request: Request, error: Exception) -> Response:
+        return self._failure(request, 500 if isinstance(error, StorageError) else 404, str(error))
+
+    async def _on_fault(self, request: Request, error: Exception) -> Response:
+        return self._failure(request, 500, OUR_FAULT)
+
+    def _failure(
+        self,
+        request: Request,
+        status: int,
+        sentence: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """An error as the caller reads it: JSON at a JSON twin, else a page."""
+        if request.url.path.endswith(".json"):
+            body = msgspec.json.encode({"error": sentence})
+            return Response(body, status, headers, "application/json")
+        title = TITLES.get(status, "That cannot be")
+        page = Page("notice", request.url.path, title, lambda view, params: {})
+        facts = {"title": title, "sentence": f"{sentence[:1].upper()}{sentence[1:]}"}
+        html = render(self._env, page, self._following.view, facts)
+        return HTMLResponse(html, status, headers)
 
 
-async def follow(view: LeagueView) -> None:
-    """Keep a view current for ever."""
-    async for row in view.reader.follow(view.league_id, view.version):
-        view.take(row)
-        await asyncio.sleep(0)
+def _where(request: Request) -> str:
+    query = request.url.query
+    return f"{request.url.path}?{query}" if query else request.url.path

@@ -78,9 +78,11 @@ class PlayerLog(Struct):
 class LeagueView:
     """A league that grows row by row; `take` alone changes what the journal says of it."""
 
-    def __init__(self, reader: JournalReader, league_id: str, game: Game | None = None) -> None:
-        self.reader, self.league_id, self.game = reader, league_id, game
-        self.league = League(JournalArchive(reader, league_id))
+    def __init__(
+        self, reader: JournalReader, league_id: str = "", game: Game | None = None
+    ) -> None:
+        self.reader, self.game = reader, game
+        self.begin(league_id)
         self.version = 0  # the number of the last row that was taken
         self.first_at = self.last_at = ""  # when its first and its last row were written
         self.happenings: deque[Happening] = deque(maxlen=HAPPENINGS_MAX)
@@ -89,8 +91,26 @@ class LeagueView:
         self.points: list[dict[str, tuple[int, int]]] = []  # by round: player -> points, rank
         self.assigned: dict[str, list[events.MatchAssigned]] = {}  # matches given out again
         self.live: dict[str, Any] = {}  # what the manager answered to GET_STATUS, if it did
-        self.live_error = ""  # why it did not
+        self.live_error = ""  # why it did not, since when
+        self.problem = ""  # why the journal cannot be read on
+        self.changes = 0  # goes up when a page may look different
         self._decided_at: deque[float] = deque(maxlen=10_000)
+
+    def begin(self, league_id: str) -> None:
+        """Show this league; none yet if it is empty."""
+        self.league_id = league_id
+        self.league = League(JournalArchive(self.reader, league_id))
+
+    def hear(self, live: dict[str, Any], error: str) -> None:
+        """Take in what the manager answered, or why it did not."""
+        if live or (live, error) != (self.live, self.live_error):
+            self.live, self.live_error = live, error
+            self.changes += 1
+
+    @property
+    def notices(self) -> list[str]:
+        """What every page says at its top: what is wrong, and what to do."""
+        return [each for each in (self.problem, self.live_error) if each]
 
     def take(self, row: Row) -> None:
         """Take in the next row. Raises Damaged if it cannot follow those before it."""
@@ -100,6 +120,7 @@ class LeagueView:
         except (AssertionError, LookupError, ValueError):
             raise Damaged(f"row {row.seq} ({row.kind}) cannot follow those before it") from None
         self.version, self.last_at = row.seq, row.at
+        self.changes += 1
         self.first_at = self.first_at or row.at
         if not isinstance(event, QUIET):
             match_id = getattr(event, "match_id", "")

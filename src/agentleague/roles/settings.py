@@ -119,6 +119,12 @@ class ManagerSettings:
     """The networks of `lan`, such as 192.168.7.0/24; all private ones unless given."""
     trusted_proxies: Sequence[str] = ()
     """Proxies, such as 127.0.0.1, whose X-Forwarded-For says where a request comes from."""
+    dashboard: bool = True
+    """Whether pages for the browser are shown beside the manager."""
+    dashboard_port: Port = 8090
+    """The port of these pages, or the next free one above it."""
+    dashboard_bind: str = ""
+    """The address of these pages; loopback unless given, 0.0.0.0 for all who reach this machine."""
     files: bool = True
     """Whether the table, agents, matches and histories are kept as files while the league runs."""
     shared_dir: str = ""

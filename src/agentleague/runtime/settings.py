@@ -44,6 +44,7 @@ MANAGER_HEADINGS = {
     "lease_seconds": "Referees",
     "join_code": "Who may take part",
     "port": "The network",
+    "dashboard": "Pages for the browser",
     "files": "Files",
 }
 AGENT_HEADINGS = {

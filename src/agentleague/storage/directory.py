@@ -24,6 +24,22 @@ def has_journal_file(directory: Path) -> bool:
     return (directory / FILE_NAME).exists()
 
 
+def manager_address(directory: Path) -> str | None:
+    """Where to call the manager of this directory from this machine, if one holds its lock."""
+    from agentleague.storage.lock import address_in, is_held
+
+    # An address in a file that nobody holds may belong to another program by now.
+    return address_in(directory) if is_held(directory) else None
+
+
+def last_row(directory: Path, league_id: str) -> int:
+    """The number of the last row as journal.head notes it; 0 where it does not."""
+    from agentleague.storage.head import read_heads
+
+    head = read_heads(directory).get(league_id)
+    return head.seq if head else 0
+
+
 def repair_command(directory: Path) -> str:
     """What saves what is left of a damaged journal, as it is typed."""
     to = f"{directory}-repaired" if directory.name.strip(".") else "NEW"

@@ -1,4 +1,4 @@
-"""`league dashboard`: the pages of a league, from its journal."""
+"""`league dashboard`: the pages of a league in a browser, from its journal."""
 
 import asyncio
 from pathlib import Path
@@ -6,9 +6,8 @@ from pathlib import Path
 import click
 
 from agentleague.cli.options import Number
-from agentleague.errors import StorageError
-from agentleague.records.reading import no_league
-from agentleague.storage.directory import has_journal, open_reader
+from agentleague.cli.output import say
+from agentleague.cli.serving import stop_signal
 
 
 @click.command()
@@ -19,21 +18,25 @@ def command(directory: Path, port: int) -> None:
 
     league dashboard ./cup
     """
-    import uvicorn
-
-    from agentleague.dashboard.app import follow, make_app
+    from agentleague.dashboard.app import Dashboard
+    from agentleague.dashboard.following import Following
     from agentleague.dashboard.league_view import LeagueView
+    from agentleague.dashboard.serving import serve
+    from agentleague.storage.directory import open_reader
+    from agentleague.transport.http import LOCAL_HOSTS
+    from agentleague.transport.http_server import listen
 
-    if not has_journal(directory):
-        raise StorageError(no_league(directory))
-    reader = open_reader(directory)
-    view = LeagueView(reader, reader.leagues()[0])
+    async def run() -> None:
+        stopped = stop_signal()
+        following = Following(directory, LeagueView(open_reader(directory)))
+        sockets = await listen(LOCAL_HOSTS, port)
+        url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/"
+        await serve(
+            Dashboard(following),
+            following,
+            sockets,
+            stopped,
+            lambda: say(f"See it in a browser: {url}"),
+        )
 
-    async def serve() -> None:
-        following = asyncio.create_task(follow(view))
-        try:
-            await uvicorn.Server(uvicorn.Config(make_app(view), port=port)).serve()
-        finally:
-            following.cancel()
-
-    asyncio.run(serve())
+    asyncio.run(run())

@@ -1,0 +1,207 @@
+"""Keep a view current: with the rows of the journal, and with what the manager says is live.
+
+Everything that reads or changes the view runs in one thread (`do`), one thing after the other. So
+no page sees half a row, and the loop, which talks to browsers, never waits for either.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from agentleague.dashboard.league_view import LeagueView
+from agentleague.errors import Damaged, LeagueError, StorageError
+from agentleague.league.league import Phase
+from agentleague.protocol import timestamps
+from agentleague.roles.ports import Row
+from agentleague.runtime.clock import cpu_seconds, wall
+from agentleague.runtime.manager_client import ManagerClient
+from agentleague.storage.directory import has_journal, last_row, manager_address, remedy
+
+T = TypeVar("T")
+ROWS_A_TURN = 500
+TURN_SECONDS = 0.2  # between two looks for what is new
+REST = 4  # times as long as it worked: at most a fifth of a core
+QUIET_SECONDS = 1.0  # after which no more rows are there, whatever journal.head says
+RETRY_SECONDS = 5.0  # of a journal that cannot be read now
+ASK_SECONDS = 1.0  # between two questions to the manager
+ANSWER_SECONDS = 3.0  # that it may take
+LOOKED_AT_SECONDS = 5.0  # that a page counts as open after it was fetched
+READY_SECONDS = 1.0  # that a page waits for the rest of the journal
+LIVE_SECONDS = 0.5  # and for the manager's first answer
+
+
+class Following:
+    """A view that is kept current while `run` runs."""
+
+    def __init__(self, directory: Path, view: LeagueView, manager_url: str = "") -> None:
+        self.directory, self.view = directory, view
+        self._manager_url = manager_url
+        self._thread = ThreadPoolExecutor(1, "pages")
+        self._rows_total = 0  # that were there when it began to read
+        self._is_current = asyncio.Event()  # It has read them.
+        self._looked_at = asyncio.Event()
+        self._until = 0.0  # when nobody looks any more
+        self._heard = asyncio.Event()  # The manager was asked, and answered or not.
+        self._client: tuple[str, ManagerClient] | None = None
+        self._away_since = ""
+
+    async def do(self, work: Callable[..., T], *about: object) -> T:
+        """Run what reads or changes the view."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *about)
+
+    @property
+    def waits_for(self) -> str:
+        """Why there are no pages yet; empty as soon as there are."""
+        if not self.view.league_id:
+            return self.view.problem or (
+                f"No league has begun in {self.directory} yet; this page appears when one does. "
+                f"Begin one with: league manager --dir {self.directory}"
+            )
+        if self._is_current.is_set():
+            return ""
+        percent = self.view.version * 100 // max(self._rows_total, self.view.version, 1)
+        return f"Reading the journal: {percent} %."
+
+    async def ready(self) -> bool:
+        """Somebody wants to look: whether there is something to see, after a short wait."""
+        self.look()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._is_current.wait(), READY_SECONDS)
+            await asyncio.wait_for(self._heard.wait(), LIVE_SECONDS)
+        return not self.waits_for
+
+    def look(self) -> None:
+        """Somebody looks at a page."""
+        self._until = asyncio.get_running_loop().time() + LOOKED_AT_SECONDS
+        self._looked_at.set()
+
+    def manager_url(self) -> str:
+        """Where the manager is: as it was given, or as it says in the directory while it runs."""
+        return self._manager_url or manager_address(self.directory) or ""
+
+    async def run(self) -> None:
+        """Follow the journal and the manager until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow())
+                tasks.create_task(self._ask_on())
+        finally:
+            if self._client:
+                await self._client[1].close()
+            self._thread.shutdown(wait=False)
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                await self._find_league()
+                await self._take_on()
+            except Damaged as error:
+                self._stopped(f"The journal is damaged: {error}; {remedy(self.directory)}")
+                return
+            except StorageError as error:
+                self._stopped(f"The journal cannot be read now: {error}")
+                await asyncio.sleep(RETRY_SECONDS)
+
+    def _stopped(self, problem: str) -> None:
+        if problem != self.view.problem:
+            self.view.problem = problem
+            self.view.changes += 1
+        if self.view.league_id:
+            self._is_current.set()
+
+    async def _find_league(self) -> None:
+        view, directory = self.view, self.directory
+        while not view.league_id:
+            leagues = await self.do(view.reader.leagues) if has_journal(directory) else ()
+            if leagues:
+                self._rows_total = last_row(directory, leagues[0])
+                view.begin(leagues[0])
+            else:
+                await asyncio.sleep(TURN_SECONDS)
+
+    async def _take_on(self) -> None:
+        """Take rows as they come, many at a time, and rest after them."""
+        rows: asyncio.Queue[Row | StorageError] = asyncio.Queue(ROWS_A_TURN)
+        fetching = asyncio.create_task(self._fetch(rows))
+        try:
+            while True:
+                batch = [await self._first(rows)]
+                while not rows.empty():
+                    batch.append(rows.get_nowait())
+                began = cpu_seconds()
+                await self.do(self._take, batch)
+                if self._is_current.is_set():
+                    await asyncio.sleep(max(TURN_SECONDS, REST * (cpu_seconds() - began)))
+                elif self.view.version >= self._rows_total:
+                    self._is_current.set()
+        finally:
+            fetching.cancel()
+
+    async def _fetch(self, rows: asyncio.Queue[Row | StorageError]) -> None:
+        try:
+            async for row in self.view.reader.follow(self.view.league_id, self.view.version):
+                await rows.put(row)
+        except StorageError as error:
+            await rows.put(error)
+
+    async def _first(self, rows: asyncio.Queue[Row | StorageError]) -> Row | StorageError:
+        try:
+            return await asyncio.wait_for(rows.get(), QUIET_SECONDS)
+        except TimeoutError:
+            self._is_current.set()
+            return await rows.get()
+
+    def _take(self, batch: list[Row | StorageError]) -> None:
+        for row in batch:
+            if isinstance(row, StorageError):
+                raise row
+            self.view.take(row)
+            self.view.problem = ""
+
+    async def _ask_on(self) -> None:
+        """While somebody looks, ask the manager what is live."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._looked_at.wait()
+            if loop.time() > self._until:
+                self._looked_at.clear()
+                self._heard.clear()
+                await self.do(self.view.hear, {}, "")  # It would be old when somebody looks again.
+                continue
+            await self._ask()
+            self._heard.set()
+            await asyncio.sleep(ASK_SECONDS)
+
+    async def _ask(self) -> None:
+        url = await asyncio.to_thread(self.manager_url)
+        try:
+            if url:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    live = await (await self._client_at(url)).ask("GET_STATUS")
+                self._away_since = ""
+                await self.do(self.view.hear, live, "")
+                return
+        except (LeagueError, TimeoutError):
+            pass
+        await self.do(self.view.hear, {}, self._away(url))
+
+    async def _client_at(self, url: str) -> ManagerClient:
+        if not self._client or self._client[0] != url:
+            if self._client:
+                await self._client[1].close()
+            self._client = url, ManagerClient(url, wall)
+        return self._client[1]
+
+    def _away(self, url: str) -> str:
+        """What pages say of a manager that does not answer; nothing when its work is done."""
+        if self.view.league.phase is Phase.COMPLETED or not self.view.league_id:
+            return ""
+        self._away_since = self._away_since or timestamps.write(wall())[11:19]
+        where = f"The manager at {url} has not answered" if url else "No manager has run here"
+        start = f"start it with: league manager --dir {self.directory}"
+        return (
+            f"{where} since {self._away_since} UTC: what is shown may be old. If it ended, {start}"
+        )

@@ -1,0 +1,133 @@
+"""Pages as HTML, made once for all who look at them, and streamed to them when they change."""
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from jinja2 import Environment
+from msgspec import Struct
+
+from agentleague.dashboard.following import REST, Following
+from agentleague.dashboard.pages import Page
+from agentleague.dashboard.rendering import render
+from agentleague.errors import LeagueError
+from agentleague.league.league import Phase
+from agentleague.runtime.clock import cpu_seconds
+
+STREAMS_MAX = 500
+PAGES_KEPT = 128
+UPDATE_SECONDS = 0.5  # between two looks at all open pages
+HEARTBEAT_SECONDS = 15.0  # A proxy closes what is silent for long.
+LINE_END = re.compile(r"\r\n|\r|\n")
+Find = Callable[[str], tuple[Page, Mapping[str, str]]]  # by path and query; LeagueError if none
+
+
+class _Channel(Struct):
+    """The newest events of one page, by kind, for all its streams."""
+
+    events: dict[str, bytes] = msgspec.field(default_factory=dict)
+    changed: Any = msgspec.field(default_factory=asyncio.Event)  # until there is another event
+    streams: int = 0
+
+    def tell(self, kind: str, text: str) -> None:
+        """Tell an event, unless it is the same as the last of its kind."""
+        data = "".join(f"data: {line}\n" for line in LINE_END.split(text))
+        event = f"event: {kind}\n{data}\n".encode()
+        if event != self.events.get(kind):
+            self.events[kind] = event
+            self.changed.set()
+            self.changed = asyncio.Event()
+
+
+class LivePages:
+    """The pages of a league that somebody looks at; `run` keeps their streams current."""
+
+    def __init__(self, following: Following, env: Environment, find: Find) -> None:
+        self._following, self._view, self._env, self._find = following, following.view, env, find
+        self._made: OrderedDict[str, tuple[int, str]] = OrderedDict()  # with its `changes`
+        self._channels: dict[str, _Channel] = {}
+        self._is_watched = asyncio.Event()
+        self._is_closed = False
+
+    @property
+    def streams(self) -> int:
+        """How many are open."""
+        return sum(channel.streams for channel in self._channels.values())
+
+    async def html(self, where: str) -> str:
+        """A whole page, by its path and query. Raises LeagueError if there is no such thing."""
+        return await self._following.do(self._make, where)
+
+    def _make(self, where: str) -> str:
+        changes, html = self._made.pop(where, (-1, ""))
+        if changes != self._view.changes:
+            changes = self._view.changes
+            page, params = self._find(where)
+            html = render(self._env, page, self._view, page.facts(self._view, params), params)
+        self._made[where] = changes, html
+        if len(self._made) > PAGES_KEPT:
+            self._made.popitem(last=False)
+        return html
+
+    async def stream(self, where: str) -> AsyncIterator[bytes]:
+        """The events of a page, the newest of each kind first; a slow reader misses some."""
+        channel = self._channels.setdefault(where, _Channel())
+        channel.streams += 1
+        self._is_watched.set()
+        sent: dict[str, bytes] = {}
+        try:
+            yield b"retry: 2000\n\n"
+            while not self._is_closed:
+                changed = channel.changed
+                for kind, event in [*channel.events.items()]:
+                    if sent.get(kind) is not event:
+                        sent[kind] = event
+                        yield event
+                try:
+                    await asyncio.wait_for(changed.wait(), HEARTBEAT_SECONDS)
+                except TimeoutError:
+                    yield b": still here\n\n"
+        finally:
+            channel.streams -= 1
+            if not channel.streams:
+                del self._channels[where]
+
+    def close(self) -> None:
+        """End all streams."""
+        self._is_closed = True
+        for channel in self._channels.values():
+            channel.changed.set()
+
+    async def run(self) -> None:
+        """While there are streams, tell them what has changed; rest longer than it took."""
+        while True:
+            if not self._channels:
+                self._is_watched.clear()
+            await self._is_watched.wait()
+            self._following.look()
+            began = cpu_seconds()
+            for where, channel in [*self._channels.items()]:
+                await self._update(where, channel)
+            await asyncio.sleep(max(UPDATE_SECONDS, REST * (cpu_seconds() - began)))
+
+    async def _update(self, where: str, channel: _Channel) -> None:
+        view, waits_for = self._view, self._following.waits_for
+        state = {
+            "notices": [waits_for] if waits_for else view.notices,
+            "is_ready": not waits_for,
+            "is_over": view.league.phase is Phase.COMPLETED,
+        }
+        channel.tell("state", msgspec.json.encode(state).decode())
+        if not waits_for:
+            with suppress(LeagueError):  # It was there when the stream began.
+                channel.tell("page", main_of(await self.html(where)))
+
+
+def main_of(html: str) -> str:
+    """What stands in the <main> of a page."""
+    _, _, rest = html.partition("<main")
+    return rest.partition(">")[2].rpartition("</main>")[0].strip()
