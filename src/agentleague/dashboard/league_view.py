@@ -3,7 +3,8 @@
 import sys
 from array import array
 from collections import deque
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -75,6 +76,13 @@ class PlayerLog(Struct):
     move_ms: "array[int]" = msgspec.field(default_factory=lambda: array("L"))  # times for moves
 
 
+class RefereeLog(Struct):
+    """What is kept of one referee."""
+
+    matches: list[str] = msgspec.field(default_factory=list)  # decided with it, in order
+    taken: list[events.MatchAssigned] = msgspec.field(default_factory=list)  # given to others
+
+
 class LeagueView:
     """A league that grows row by row; `take` alone changes what the journal says of it."""
 
@@ -88,6 +96,8 @@ class LeagueView:
         self.happenings: deque[Happening] = deque(maxlen=HAPPENINGS_MAX)
         self.ended: dict[str, Ended] = {}
         self.logs: dict[str, PlayerLog] = {}
+        self.referee_logs: dict[str, RefereeLog] = {}
+        self.round_began: list[str] = []  # when each round was scheduled
         self.points: list[dict[str, tuple[int, int]]] = []  # by round: player -> points, rank
         self.assigned: dict[str, list[events.MatchAssigned]] = {}  # matches given out again
         self.live: dict[str, Any] = {}  # what the manager answered to GET_STATUS, if it did
@@ -126,22 +136,9 @@ class LeagueView:
             match_id = getattr(event, "match_id", "")
             said = event_text.sentence(event)
             self.happenings.append(Happening(row.seq, row.at, said, match_id, row.kind))
-        self._note(event, row.at)
-
-    def _note(self, event: Event, at: str) -> None:
-        if isinstance(event, events.MatchDecided):
-            self._decided(event, at)
-        elif isinstance(event, events.MatchRuled):
-            self.ended[event.match_id] = self._short(event.match_id, self.ended[event.match_id].at)
-        elif isinstance(event, events.MatchAssigned):
-            self.assigned.setdefault(event.match_id, []).append(event)
-        elif isinstance(event, events.MatchClosed):
-            for row in event.exchanges:
-                if row.move is not None and row.answered_after is not None:
-                    self.log_of(row.player_id).move_ms.append(row.answered_after)
-        elif isinstance(event, events.RoundEnded):
-            rows = self.league.table.rows()
-            self.points.append({row.player_id: (row.points, row.rank) for row in rows})
+        note = self._NOTED.get(type(event))
+        if note:
+            note(self, event, row.at)
 
     def _decided(self, event: events.MatchDecided, at: str) -> None:
         ended = self._short(event.match_id, at)
@@ -149,11 +146,28 @@ class LeagueView:
         self._decided_at.append(timestamps.parse(at).timestamp())
         for player_id in ended.players:
             self.log_of(player_id).matches.append(event.match_id)
-        record = self.league.matches[event.match_id]
-        for moves in (*(lock.moves for lock in record.locks), event.moves):
-            for _, player_id, move in moves:
-                text = sys.intern(msgspec.json.encode(move).decode())
-                self.log_of(player_id).choices.append(Choice(ended.round_id, text))
+        referee_id = self.league.matches[event.match_id].referee_id
+        self.referee_log_of(referee_id).matches.append(event.match_id)
+        for _, player_id, move in event.moves:  # Those that were locked before are among them.
+            text = sys.intern(msgspec.json.encode(move).decode())
+            self.log_of(player_id).choices.append(Choice(ended.round_id, text))
+
+    def _ruled(self, event: events.MatchRuled, at: str) -> None:
+        self.ended[event.match_id] = self._short(event.match_id, self.ended[event.match_id].at)
+
+    def _assigned(self, event: events.MatchAssigned, at: str) -> None:
+        self.assigned.setdefault(event.match_id, []).append(event)
+        former = self.league.matches[event.match_id].referees[-2]
+        self.referee_log_of(former).taken.append(event)
+
+    def _closed(self, event: events.MatchClosed, at: str) -> None:
+        for row in event.exchanges:
+            if row.move is not None and row.answered_after is not None:
+                self.log_of(row.player_id).move_ms.append(row.answered_after)
+
+    def _round_ended(self, event: events.RoundEnded, at: str) -> None:
+        rows = self.league.table.rows()
+        self.points.append({row.player_id: (row.points, row.rank) for row in rows})
 
     def _short(self, match_id: str, at: str) -> Ended:
         record = self.league.matches[match_id]
@@ -167,6 +181,10 @@ class LeagueView:
     def log_of(self, player_id: str) -> PlayerLog:
         """What is kept of a player."""
         return self.logs.setdefault(player_id, PlayerLog())
+
+    def referee_log_of(self, referee_id: str) -> RefereeLog:
+        """What is kept of a referee."""
+        return self.referee_logs.setdefault(referee_id, RefereeLog())
 
     def name_of(self, agent_id: str) -> str:
         """The name of a player or referee; its id where nobody of that id is known."""
@@ -186,3 +204,12 @@ class LeagueView:
         """Matches decided a second, of late."""
         recent = sum(1 for at in self._decided_at if at > now - RATE_SECONDS)
         return recent / RATE_SECONDS
+
+    _NOTED: ClassVar[dict[type[Event], Callable[["LeagueView", Any, str], None]]] = {
+        events.RoundScheduled: lambda self, event, at: self.round_began.append(at),
+        events.MatchAssigned: _assigned,
+        events.MatchDecided: _decided,
+        events.MatchRuled: _ruled,
+        events.MatchClosed: _closed,
+        events.RoundEnded: _round_ended,
+    }

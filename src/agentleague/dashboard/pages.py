@@ -3,7 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from agentleague.dashboard import overview, schedule, standings
+from agentleague.dashboard import (
+    disputes,
+    match,
+    overview,
+    player,
+    referee,
+    schedule,
+    standings,
+)
 from agentleague.dashboard.league_view import LeagueView
 
 Facts = dict[str, Any]
@@ -29,5 +37,9 @@ PAGES = {
         Page("standings", "/standings", "Standings", standings.facts),
         Page("schedule", "/schedule", "Schedule", schedule.facts),
         Page("cross_table", "/cross-table", "Cross-table", schedule.cross_table),
+        Page("match", "/match/{match_id}", "Match", match.facts),
+        Page("player", "/player/{player_id}", "Player", player.facts),
+        Page("referee", "/referee/{referee_id}", "Referee", referee.facts),
+        Page("disputes", "/disputes", "Disputes", disputes.facts),
     )
 }

@@ -29,7 +29,7 @@ def environment(link: Link) -> Environment:
     )
     made.globals |= {"link": link, "heading": heading, "release": version("agentleague")}
     made.globals["plots"] = plots
-    made.filters["twin"] = twin
+    made.filters |= {"twin": twin, "capitalized": lambda words: words[:1].upper() + words[1:]}
     return made
 
 

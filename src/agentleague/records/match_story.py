@@ -220,17 +220,17 @@ def _referees(facts: Facts) -> Iterator[str]:
         Assignment(epoch, referee_id) for epoch, referee_id in enumerate(facts.referees[1:], 2)
     ]
     for assignment in later:
-        because = _REASSIGNED.get(assignment.why, assignment.why)
+        because = REASSIGNED.get(assignment.why, assignment.why)
         why = f" because {one_line(because)}" if because else ""
         yield f"Given to {one_line(assignment.referee_id)}{why} (epoch {assignment.epoch})."
 
 
-_HARMLESS = {
+HARMLESS = {
     "late": "it counts until the phase ends",
     "in it already": "it counts as joined",
     "dropped": "nothing came of it",
 }
-_REASSIGNED = {UNREACHABLE: "the referee before reached neither player"}
+REASSIGNED = {UNREACHABLE: "the referee before reached neither player"}
 
 
 def _exchange(facts: Facts, contact: Contact, in_full: bool) -> str:
@@ -238,8 +238,8 @@ def _exchange(facts: Facts, contact: Contact, in_full: bool) -> str:
     attempt = f", attempt {contact.attempt}" if contact.attempt > 1 else ""
     move = "" if contact.move is None else f" {one_line_json(contact.move)},"
     verdict = one_line(contact.verdict, 64)
-    cause = cause_of(contact) if _failed(contact) else None
-    why = cause.came if cause else _HARMLESS.get(contact.verdict)
+    cause = cause_of(contact) if is_failure(contact) else None
+    why = cause.came if cause else HARMLESS.get(contact.verdict)
     forms = ", ".join(read_note(contact.note)[1])
     odd = f"asked as {forms}" if forms else contact.note
     shown = ("as ", *((TRIED, "asked as ") if in_full else ()))
@@ -308,7 +308,7 @@ def ending_of(facts: Facts) -> Ending | None:
 def _forfeited(facts: Facts, losers: Iterable[str], reason: str) -> Ending:
     causes = dict(facts.forfeits)
     last = {
-        each.player_id: (_verdict(each), each.note) for each in facts.transcript if _failed(each)
+        each.player_id: (_verdict(each), each.note) for each in facts.transcript if is_failure(each)
     }
     failed = {each: (causes[each], *last.get(each, ("", ""))) for each in losers if each in causes}
     helps = [f"{facts.name(each)} {advice(*trouble)}." for each, trouble in failed.items()]
@@ -324,7 +324,8 @@ def _won(facts: Facts, result: Result) -> str:
     return "Nobody won" if result.status == "TECHNICAL_LOSS" else "A draw"
 
 
-def _failed(contact: Contact) -> bool:
+def is_failure(contact: Contact) -> bool:
+    """Whether no good answer came; some of these do no harm."""
     return contact.verdict not in ("ok", "late", "pushed", "in it already")
 
 

@@ -1,0 +1,160 @@
+"""One match: who won and why, what was said to whom, move by move, and how its draw is proved."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentleague.dashboard import paging
+from agentleague.dashboard.league_view import LeagueView
+from agentleague.league.league import Phase
+from agentleague.league.match_records import MatchRecord
+from agentleague.protocol.printable import one_line, one_line_json
+from agentleague.records import match_check, match_story
+from agentleague.records.match_story import HARMLESS, Contact, Facts, cause_of, is_failure
+
+ASKED = {
+    "GAME_INVITATION": "invited to the match",
+    "CHOOSE_PARITY_CALL": "asked for even or odd",
+    "GAME_MOVE_CALL": "asked for a move",
+}
+SCORES = {"won": "1", "drawn": "½", "lost": "0", "forfeited": "0", "void": "-"}
+
+
+def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
+    """What the page of a match shows; of an undecided one only who plays, and who is waited for."""
+    match_id = params["match_id"].upper()
+    match = match_story.read(told := view.match_facts(match_id))
+    players = [paging.agent(view, each) for each in (match.player_A_id, match.player_B_id)]
+    ended = view.ended.get(match_id)
+    return {
+        "match_id": match_id,
+        "round_id": match.round_id,
+        "game": match.game_type,
+        "players": players,
+        "referee": paging.agent(view, match.referee_id) if match.referee_id else None,
+        **_beside(view, match),
+        "since": view.round_began[match.round_id - 1] if match.state else None,
+        "state": "" if ended else _state(view, match),
+        "awaited": [] if ended else awaited_in(view, match_id),
+        "ended": _ended(view, match, told, params) if ended else None,
+    }
+
+
+def awaited_in(view: LeagueView, match_id: str) -> list[str]:
+    """For whom an undecided match waits, as its manager says."""
+    answers: Sequence[str] = view.live.get("awaited_answers", ())
+    reports: Sequence[str] = view.live.get("awaited_reports", ())
+    return [
+        *(each for each in answers if each.rpartition(": ")[0].endswith(f" in {match_id}")),
+        *(each for each in reports if each.startswith(f"{match_id}: ")),
+    ]
+
+
+def _beside(view: LeagueView, match: Facts) -> dict[str, str | None]:
+    planned = view.league.planned_round(match.round_id)
+    ids = [match_id for match_id, _ in planned.matches] if planned else []
+    at = ids.index(match.match_id)
+    return {
+        "previous": ids[at - 1] if at else None,
+        "next": ids[at + 1] if at + 1 < len(ids) else None,
+    }
+
+
+def _state(view: LeagueView, match: Facts) -> str:
+    if view.league.phase is Phase.COMPLETED:
+        return "The league was ended before this match had a result."
+    if match.state is None:
+        return f"It has not begun: round {match.round_id} comes later."
+    paused = " The league is paused." if view.league.paused else ""
+    return f"It is being played, and there is no result yet.{paused}"
+
+
+def _ended(
+    view: LeagueView, match: Facts, told: Mapping[str, Any], params: Mapping[str, str]
+) -> dict[str, Any]:
+    ended, record = view.ended[match.match_id], view.league.matches[match.match_id]
+    ending, decided = told["ending"], record.decided
+    assert decided
+    return {
+        "score": [SCORES[ended.outcome(each)] for each in ended.players],
+        "outcomes": [ended.outcome(each) for each in ended.players],
+        "status": ended.status,
+        "winner": ended.winner,
+        "at": ended.at,
+        "sentence": ending["sentence"],
+        "rules": ending["rules"],
+        "advice": [] if match.overruled else ending["advice"],
+        "ruling": told["ruling"],
+        "overruled": match.overruled is not None,
+        **_doubts(match),
+        "given_again": [
+            {
+                "referee": paging.agent(view, each.referee_id),
+                "why": one_line(match_story.REASSIGNED.get(each.why, each.why)),
+            }
+            for each in match.assignments
+        ],
+        "is_closed": match.closed,
+        "told_by_manager": match.told == "manager",
+        "conversation": [_exchange(view, row) for row in match.transcript],
+        "left_out": match.transcript_left_out,
+        "details": {
+            one_line(name, 64): one_line_json(value)
+            for name, value in ((match.result and match.result.game_details) or {}).items()
+        },
+        "reported": None if decided.verified else one_line_json(decided.result.choices),
+        "proof": _proof(view, record),
+    }
+
+
+def _doubts(match: Facts) -> dict[str, Any]:
+    is_open = match.disputed or match.unconfirmed
+    return {
+        "disputes": [one_line(each["words"]) for each in match.disputes],
+        "unconfirmed": match.unconfirmed,
+        "commands": rule_commands(match) if is_open else [],
+    }
+
+
+def rule_commands(match: Facts) -> list[str]:
+    """What the organiser may type about a match that has a result."""
+    ruled = (f"--winner {match.player_A_id}", f"--winner {match.player_B_id}", "--no-contest")
+    rule = f"league rule {match.match_id}"
+    given = [f'{rule} {each} --reason "..." --dir DIR' for each in ruled]
+    return [f"{rule} --let-stand --dir DIR", *given]
+
+
+def _exchange(view: LeagueView, row: Contact) -> dict[str, Any]:
+    cause = cause_of(row) if is_failure(row) else None
+    is_join = row.message == "GAME_INVITATION" and not is_failure(row)
+    answer = "joins" if is_join else "" if row.move is None else one_line_json(row.move)
+    return {
+        "at_ms": row.at,
+        "player": paging.agent(view, row.player_id),
+        "asked": ASKED.get(row.message, "asked"),
+        "message": one_line(row.message, 64),
+        "attempt": row.attempt,
+        "answer": answer,
+        "after_ms": row.answered_after,
+        "verdict": one_line(row.verdict, 64),
+        "is_failure": cause is not None or (is_failure(row) and row.verdict not in HARMLESS),
+        "came": cause.came if cause else HARMLESS.get(row.verdict, ""),
+        "change": cause.change if cause else "",
+        "note": one_line(row.note) if row.note.startswith("as ") else "",
+    }
+
+
+def _proof(view: LeagueView, record: MatchRecord) -> dict[str, Any]:
+    """How anybody can check that nobody chose the numbers of a match."""
+    opened, decided = view.league.rules, record.decided
+    assert decided
+    problems = list(match_check.result_problem(record, decided, view.game, opened))
+    return {
+        "commitment": record.commitment,
+        "seed": decided.seed,
+        "sealed": f"commit-v1|{opened.league_id}|{record.match_id}|{decided.seed}",
+        "verified": decided.verified,  # not by the word of a referee that does not lock
+        "has_game": view.game is not None,
+        "problems": list(map(one_line, problems)),
+        "drawn_anew": record.drawn_anew,
+        "command": "league verify DIR",
+    }

@@ -1,0 +1,161 @@
+"""The page of a match: the verdict, what was said, what was unusual, and the proof of its draw."""
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from agentleague.dashboard.pages import PAGES
+from agentleague.errors import MatchMismatch
+from agentleague.games import even_odd
+from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, MatchRuled
+from agentleague.protocol.messages import Exchange
+from dashboard.views import page_of, view_of
+from league.decisions import Decisions
+from records.journals import one_match, otherwise
+
+BOTH = [(0, "P01", "even"), (0, "P02", "odd")]
+INVITED = [(0, each, "GAME_INVITATION", 1, "ok", None, 3) for each in ("P01", "P02")]
+TIMEOUT = "failed to respond within timeout"
+SILENT = [
+    *INVITED,
+    (5, "P01", "CHOOSE_PARITY_CALL", 1, "ok", "even", 2),
+    (5, "P02", "CHOOSE_PARITY_CALL", 1, "E001", None, None),
+    (32_005, "P02", "CHOOSE_PARITY_CALL", 2, "late", "odd", 31_000),
+]
+
+
+def facts(events, match_id="R1M1", **live):
+    view = view_of(events, **live)
+    view.game = even_odd
+    return PAGES["match"].facts(view, {"match_id": match_id})
+
+
+def test_a_match_that_is_won_has_a_score_a_verdict_and_advice():
+    found = facts(one_match(BOTH, transcript=INVITED).events)
+
+    assert [each["name"] for each in found["players"]] == ["Agent 1", "Agent 2"]
+    assert found["ended"]["score"] == ["0", "1"]
+    assert found["ended"]["outcomes"] == ["lost", "won"]
+    assert found["ended"]["sentence"] == "Agent 2 (P02) won: P02 chose odd, number was 9 (odd)"
+    assert found["ended"]["advice"] == [
+        "Agent 1 (P01) could change nothing: both parities are equally likely."
+    ]
+
+
+def test_each_exchange_says_what_was_asked_in_words_and_what_came_of_it():
+    joined, _, chose, silent, late = facts(one_match(BOTH, transcript=SILENT).events)["ended"][
+        "conversation"
+    ]
+
+    assert (joined["asked"], joined["message"]) == ("invited to the match", "GAME_INVITATION")
+    assert (joined["answer"], joined["after_ms"]) == ("joins", 3)
+    assert (chose["asked"], chose["answer"]) == ("asked for even or odd", '"even"')
+    assert silent["is_failure"]
+    assert (silent["verdict"], silent["came"]) == ("E001", "no answer in time")
+    assert silent["change"].startswith("answer before the `deadline` of the call")
+    assert silent["after_ms"] is None
+    assert (late["attempt"], late["is_failure"]) == (2, False)
+    assert late["came"] == "it counts until the phase ends"
+
+
+def test_a_technical_loss_says_what_the_loser_should_change():
+    match = one_match([], [("P02", TIMEOUT)], [*INVITED, SILENT[3]])
+
+    ended = facts(match.events)["ended"]
+
+    assert (ended["status"], ended["score"]) == ("TECHNICAL_LOSS", ["1", "0"])
+    assert ended["outcomes"] == ["won", "forfeited"]
+    assert ended["sentence"].startswith("Agent 2 (P02) lost without a game")
+    assert "Agent 2 (P02) should answer before the `deadline`" in ended["advice"][0]
+
+
+def test_nothing_but_who_plays_and_who_is_waited_for_is_told_of_an_undecided_match():
+    waits = "P02 'Agent 2' to choose in R1M1: at most 20 s still, attempt 1 of 4"
+    others = "P03 'in R1M1: at most' to choose in R1M2: at most 9 s still, attempt 1 of 4"
+    events = Decisions(4).start().events
+
+    assert facts(events, awaited_answers=[waits, others]) == {
+        "match_id": "R1M1",
+        "round_id": 1,
+        "game": "even_odd",
+        "players": [{"id": "P01", "name": "Agent 1"}, {"id": "P02", "name": "Agent 2"}],
+        "referee": {"id": "REF01", "name": "Ref01"},
+        "previous": None,
+        "next": "R1M2",
+        "since": "2025-11-15T10:00:00.000Z",
+        "state": "It is being played, and there is no result yet.",
+        "awaited": [waits],
+        "ended": None,
+    }
+
+
+def test_a_match_of_a_later_round_has_no_referee_yet():
+    found = facts(Decisions(4).start().events, "r2m1")
+
+    assert found["state"] == "It has not begun: round 2 comes later."
+    assert (found["referee"], found["since"], found["ended"]) == (None, None, None)
+
+
+def test_after_a_ruling_its_word_is_the_score():
+    league = one_match(BOTH)
+    league.record(MatchRuled("R1M1", "win", "P01", "P02 read the seed"))
+
+    ended = facts(league.events)["ended"]
+
+    assert (ended["score"], ended["overruled"], ended["advice"]) == (["1", "0"], True, [])
+    assert ended["ruling"]["words"] == "the organiser ruled: P01 won (P02 read the seed)"
+    assert "Agent 2 (P02) won" in ended["sentence"]
+    assert "The organiser ruled: P01 won (P02 read the seed)" in page_of(
+        view_of(league.events), "match", match_id="R1M1"
+    )
+
+
+def test_a_dispute_says_who_said_what_and_what_the_organiser_types():
+    league = Decisions(referees=2).start()
+    league.record(MatchAssigned("R1M1", 2, "REF02", "REF01 was silent for 15 s"))
+    league.lock(BOTH, referee="REF02", epoch=2)
+    league.record(Disputed("R1M1", "REF01", "not its referee"))
+
+    ended = facts(league.events)["ended"]
+
+    assert ended["given_again"] == [
+        {"referee": {"id": "REF02", "name": "Ref02"}, "why": "REF01 was silent for 15 s"}
+    ]
+    assert ended["disputes"] == [
+        "REF01 spoke for it and is not its referee; that was refused",
+    ]
+    assert ended["commands"] == [
+        "league rule R1M1 --let-stand --dir DIR",
+        'league rule R1M1 --winner P01 --reason "..." --dir DIR',
+        'league rule R1M1 --winner P02 --reason "..." --dir DIR',
+        'league rule R1M1 --no-contest --reason "..." --dir DIR',
+    ]
+
+
+def test_the_proof_of_a_draw_is_checked_and_a_lie_is_named():
+    events = one_match(BOTH).events
+
+    assert facts(events)["ended"]["proof"]["problems"] == []
+    assert facts(otherwise(events, "R1M1", drawn_number=4))["ended"]["proof"]["problems"] == [
+        "the number drawn is 4 in the journal, but 9 follows from seed and moves"
+    ]
+
+
+def test_a_match_that_is_not_there_is_an_error_that_says_which_are():
+    with pytest.raises(MatchMismatch, match="there are R1M1 to R1M1"):
+        facts(one_match(BOTH).events, "R9M9")
+
+
+def test_names_and_moves_are_text_on_the_page():
+    nasty = "<img src=x onerror=alert(1)>"
+    league = Decisions(name=lambda number: f"{nasty}{number}").start()
+    league.lock(BOTH)
+    row = Exchange(5, "P01", nasty, 1, nasty, nasty, 2, f"as {nasty}")
+    league.record(MatchClosed("R1M1", 1, Raw(msgspec.json.encode([row]))))
+    league.record(MatchRuled("R1M1", "win", "P01", nasty))
+    view = view_of(league.events)
+
+    for name in ("match", "player", "disputes"):
+        html = page_of(view, name, match_id="R1M1", player_id="P02")
+        assert nasty not in html
+        assert "&lt;img src=x onerror=alert(1)&gt;" in html
