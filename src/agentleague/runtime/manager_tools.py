@@ -31,7 +31,7 @@ class ManagerTools:
     async def call(self, url: str, tool: str, seat: str, **arguments: Any) -> dict[str, Any]:
         """What a tool returns for this seat.
 
-        Raises NoConnection where no manager answers, UnexpectedMessage with the words it refuses in.
+        Raises NoConnection where no manager answers, UnexpectedMessage with its words of refusal.
         """
         params = {"name": tool, "arguments": arguments}
         body = msgspec.json.encode(
