@@ -218,6 +218,13 @@ def test_the_status_is_there_at_any_time():
         "set_aside_referees": [],
         "unconfirmed_matches": [],
         "accepted_losses": [],
+        "last_results": [],
+    }
+    results = {
+        match["match_id"]: {**match, "names": after.league.names_of(record.players)}
+        for each in ask(after, "GET_SCHEDULE")["rounds"]
+        for match in each["matches"]
+        for record in [after.league.matches[match["match_id"]]]
     }
     assert ask(after, "GET_STATUS") == {
         "status": "LEAGUE_COMPLETED",
@@ -243,6 +250,7 @@ def test_the_status_is_there_at_any_time():
         "set_aside_referees": [],
         "unconfirmed_matches": [],
         "accepted_losses": [],
+        "last_results": [results[match_id] for match_id in ("R3M1", "R2M1")],
     }
 
 

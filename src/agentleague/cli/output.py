@@ -13,7 +13,6 @@ from agentleague.protocol.printable import counted as counted
 from agentleague.protocol.printable import printable, printable_json
 
 if TYPE_CHECKING:
-    from agentleague.league.league import League
     from agentleague.league.standings import Standing
     from agentleague.runtime.log import Entry
     from agentleague.runtime.processes import Running
@@ -129,7 +128,7 @@ def print_rows(
         width=None if sys.stdout.isatty() else WIDTH_ELSEWHERE,
         force_terminal=False if is_plain(sys.stdout) else None,
     )
-    for column, width in zip(columns, _widths(rows, columns, console.width), strict=True):
+    for column, width in zip(columns, widths(rows, columns, console.width), strict=True):
         justify: Any = "left" if column.is_text else "right"
         table.add_column(column.heading, justify=justify, no_wrap=not column.wraps, width=width)
     for row in rows:
@@ -153,23 +152,23 @@ def shown(value: Any) -> str:
     return "" if value is None else printable(str(value).replace("\n", "?"))
 
 
-def _widths(
+def widths(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], room: int
 ) -> Sequence[int]:
     """Only names shrink in a narrow terminal: a number that is cut is a wrong number."""
     from rich.cells import cell_len
 
-    widths = [
+    found = [
         max(cell_len(text) for text in (c.heading, *(shown(row.get(c.field)) for row in rows)))
         for c in columns
     ]
-    while sum(width + 2 for width in widths) > room:
-        shrinkable = [n for n, c in enumerate(columns) if c.shrinks and widths[n] > WIDTH_MIN]
+    while sum(width + 2 for width in found) > room:
+        shrinkable = [n for n, c in enumerate(columns) if c.shrinks and found[n] > WIDTH_MIN]
         if not shrinkable:
             break
-        widest = max(shrinkable, key=widths.__getitem__)
-        widths[widest] -= 1
-    return widths
+        widest = max(shrinkable, key=found.__getitem__)
+        found[widest] -= 1
+    return found
 
 
 def bar(noun: str) -> Any:
@@ -179,67 +178,6 @@ def bar(noun: str) -> Any:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     return Progress(*columns, TextColumn(noun), console=Console(stderr=True))
-
-
-LINES_MAX = 10  # of progress, where stderr is not a terminal; as many about waiting
-
-
-class Progress:
-    """Shows on stderr how far a league is: a bar on a terminal, a few lines elsewhere."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-        self._live: Any = None
-        self._task: Any = None
-        self._rounds_printed = 0
-        self._waits_printed: set[str] = set()
-
-    def __enter__(self) -> "Progress":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._live:
-            self._live.update(self._bar)
-            self._live.stop()
-
-    def __call__(self, league: "League", awaited: Sequence[str] = ()) -> None:
-        if not league.has_started or is_given(QUIET):
-            return
-        if not is_plain(sys.stderr):
-            self._show_bar(league, league.total_rounds, awaited)
-        else:
-            self._print_round(league, league.total_rounds)
-            for words in awaited:
-                whom = words.rpartition(": ")[0]  # What follows changes.
-                if whom not in self._waits_printed and len(self._waits_printed) < LINES_MAX:
-                    self._waits_printed.add(whom)
-                    say(f"Waiting for {words}.")
-
-    def _show_bar(self, league: "League", rounds: int, awaited: Sequence[str]) -> None:
-        from rich.console import Console, Group
-        from rich.text import Text
-
-        if self._bar is None:
-            from rich.live import Live
-
-            self._bar = bar("matches")
-            self._task = self._bar.add_task("", total=league.total_matches)
-            self._live = Live(console=Console(stderr=True))
-            self._live.start()
-        text = f"Round {league.round_id} of {rounds}"
-        self._bar.update(self._task, completed=league.decided_total, description=text)
-        lines = (shown(f"Waiting for {words}") for words in awaited)
-        texts = (Text(line, no_wrap=True, overflow="ellipsis") for line in lines)
-        self._live.update(Group(self._bar, *texts))
-
-    def _print_round(self, league: "League", rounds: int) -> None:
-        step = max(1, rounds // LINES_MAX)
-        if league.rounds_ended >= self._rounds_printed + step or (
-            league.rounds_ended == rounds > self._rounds_printed
-        ):
-            self._rounds_printed = league.rounds_ended
-            decided = f"{league.decided_total} of {league.total_matches} matches decided"
-            say(f"Round {league.rounds_ended} of {rounds} is over, {decided}.")
 
 
 verbose_option = click.option(

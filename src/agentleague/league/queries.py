@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -38,6 +38,7 @@ from agentleague.protocol.messages import LeagueQuery, LeagueQueryResponse, Quer
 MATCHES_A_PAGE = 16  # they are said twice, in `data` and beside it
 STATUS_ROWS = 50  # of each list in a status
 LOSSES_SHOWN = 5
+RESULTS_SHOWN = 5
 AGENTS_A_PAGE = 100
 KINDS = ("player", "referee")
 OPEN_MATCHES = ROWS_A_PAGE
@@ -202,7 +203,18 @@ def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Ans
         "accepted_losses": [
             f"row {row}: {loss_in_words(loss)}" for row, loss in league.losses.items()
         ][-LOSSES_SHOWN:],
+        "last_results": _last_results(league),
     }
+
+
+def _last_results(league: League) -> list[dict[str, Any]]:
+    """The newest results of this round and the last, the newest first."""
+    at_hand = league.matches.values()
+    recent = [m for m in at_hand if m.decided and m.round_id >= league.round_id - 1]
+    return [
+        described(m, m.match_id, m.players) | {"names": league.names_of(m.players)}
+        for m in sorted(recent, key=attrgetter("decided_seq"), reverse=True)[:RESULTS_SHOWN]
+    ]
 
 
 def agents(league: League, params: Mapping[str, Any], asker: str | None) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from agentleague.cli.options import (
     read_game_options,
     referees_option,
 )
+from agentleague.cli.progress import Progress
 from agentleague.cli.settings_options import check_table, given_settings, settings_options
 from agentleague.manager import notices
 from agentleague.records.shared_files import keep_files
@@ -108,7 +109,7 @@ def command(
     kept = directory or (Path(mkdtemp(prefix="league-")) if keep else None)
     temporary = nullcontext(str(kept)) if kept else TemporaryDirectory(prefix="league-")
     try:
-        with temporary as folder, output.Progress() as progress:
+        with temporary as folder, Progress() as progress:
             files = partial(keep_files, settings.shared_dir) if kept and settings.files else None
             home = Home(Path(folder), seed, files=files)
             played = run(play(settings, home, progress, game=typed, local_players=named))

@@ -1,8 +1,10 @@
 """`league manager`: runs one league, and keeps its journal in a directory."""
 
+import asyncio
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from errno import EACCES, EADDRINUSE
 from functools import partial
@@ -15,6 +17,7 @@ from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option, with_directory
 from agentleague.cli.options import directory_option
 from agentleague.cli.output import say
+from agentleague.cli.progress import Progress
 from agentleague.cli.reading import see_all
 from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
@@ -38,6 +41,7 @@ from agentleague.runtime.settings import Given, as_toml, describe
 from agentleague.runtime.state_files import kept_settings, new_join_code, new_league_id
 from agentleague.storage.directory import SETTINGS_NAME, has_journal_file, remedy
 
+LINES_ABOVE = 6  # the last of what was said, above the live table
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 HERE = "\nIts table can still be read. Stop with Ctrl-C."
 CODES = ("--join-code", "--referee-code")
@@ -107,11 +111,15 @@ def command(
         say(_state(role.league, settings, directory))
         running.tell(lambda sentence: say(with_directory(sentence, directory)))
         output.log_to_stderr(running, verbose)
-        if not exits:
-            running.ended.add_done_callback(
-                lambda _: _print_end(role.league, directory, game, HERE)
-            )
-        await until_stopped(running, stopped, ends=exits, last_seconds=LAST_SECONDS)
+        with _following(role, settings, verbose) as progress:
+
+            def at_end(_: object) -> None:
+                progress.stop()
+                if not exits:
+                    _print_end(role.league, directory, game, HERE)
+
+            running.ended.add_done_callback(at_end)
+            await until_stopped(running, stopped, ends=exits, last_seconds=LAST_SECONDS)
         return running.ended.done() and not exits  # Then its end is printed.
 
     try:
@@ -128,6 +136,22 @@ def command(
     state = f"after round {ended}" if ended else "before the first round ended"
     _print_table(league, state, directory)
     say(f"Stopped; nothing is lost. Continue with: {_resume(directory, game)}{' --exit' * exits}")
+
+
+@contextmanager
+def _following(role: Manager, settings: ManagerSettings, verbose: int) -> Iterator[Progress]:
+    """Show the league below what is said, on a terminal, unless every message is said."""
+    progress = Progress(LINES_ABOVE)
+    if not progress.is_live or verbose > 1:
+        yield progress
+        return
+    wanted = {"players_wanted": settings.players, "referees_wanted": settings.referees}
+    task = asyncio.create_task(progress.follow(role, **wanted))
+    try:
+        yield progress
+    finally:
+        task.cancel()
+        progress.stop()
 
 
 def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSettings]:

@@ -16,6 +16,7 @@ from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import IS_URL, local_players
 from agentleague.cli.options import Number, directory_option, game_choice, read_game_options
+from agentleague.cli.progress import Progress
 from agentleague.dialects.table import in_words
 from agentleague.errors import LeagueError
 from agentleague.league.events import MatchDecided
@@ -113,7 +114,7 @@ def command(
     temporary = nullcontext(str(directory)) if directory else TemporaryDirectory(prefix="league-")
     with temporary as folder:
         home = Home(Path(folder), seed, survives=directory is not None)
-        with output.Progress() as progress:
+        with Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
             league = run(play(settings, home, watch, game=typed, local_players=named)).league
         lost, failed = _without_game(league, folder)
