@@ -54,6 +54,7 @@ PURE_IMPORTS = {
         "abc",
         "array",
         "base64",
+        "bisect",
         "collections",
         "contextlib",
         "copy",

@@ -52,6 +52,7 @@ from agentleague.protocol.messages import (
     Status,
 )
 from agentleague.roles.effects import Event
+from agentleague.roles.tally import Tally
 
 CanAsk = Callable[[MatchRecord], bool]
 _encode = msgspec.json.Encoder().encode
@@ -75,6 +76,7 @@ class Adjudicator:
         self.game = game
         self._league, self._secret = league, draw_secret
         self._seeds: dict[str, bytes] = {}  # of matches that are not decided yet
+        self.tally = Tally()  # of what referees told of their matches
 
     def commitment(self, match_id: str) -> str:
         """The commitment to the draws of a match."""
@@ -138,6 +140,7 @@ class Adjudicator:
             ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
             if record.closed:
                 return Decision((), replace(ack, duplicate=True), receipt=True)
+            self.tally.take(report.transcript or ())
             return Decision((_closing(record, decided, report),), ack, receipt=True)
         if referee_id != record.referee_id or report.epoch not in (UNSET, record.epoch):
             return Decision((), self._old_epoch(record))

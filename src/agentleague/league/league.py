@@ -5,7 +5,7 @@ Reading a journal into a League rebuilds all that the manager knows; deciding is
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from msgspec import UNSET, UnsetType
 
@@ -14,6 +14,7 @@ from agentleague.league.match_records import Archive, LeagueLimits, MatchRecord,
 from agentleague.league.roster import Roster
 from agentleague.league.standings import Points, Standing, Table, drawn_champion
 from agentleague.protocol import seats
+from agentleague.protocol.messages import Status
 from agentleague.roles.effects import Event
 
 
@@ -60,6 +61,8 @@ class League:
         self.round_ended_seq = 0
         self.open_matches: set[str] = set()  # of the running round, not closed yet
         self.decided_total = 0
+        self.decided_by = dict.fromkeys(get_args(Status), 0)  # how matches ended, as they were told
+        self.counts: dict[type[Event], int] = {}  # rows of each kind
         self.opened: events.LeagueOpened | None = None
         self.rules: events.LeagueOpened  # its id, game and rules, once it is opened
         self.table = Table({})
@@ -80,11 +83,17 @@ class League:
         """Take in one decision."""
         assert self.opened or type(event) is events.LeagueOpened, "it begins with league_opened"
         self.seq += 1
+        self.counts[type(event)] = self.counts.get(type(event), 0) + 1
         self._APPLY[type(event)](self, event)
 
     def is_suspended(self, player_id: str) -> bool:
         """Whether a player let so many attempts run out that it gets no retries."""
         return self._silences.get(player_id, 0) >= self.limits.silences_max
+
+    @property
+    def suspended(self) -> list[str]:
+        """All of those."""
+        return [each for each, count in self._silences.items() if count >= self.limits.silences_max]
 
     def names_of(self, players: Iterable[str]) -> dict[str, str]:
         """The names of these players, by id."""
@@ -211,6 +220,7 @@ class League:
         record = self.matches[event.match_id]
         record.take(event, self.seq)
         self.decided_total += 1
+        self.decided_by[event.result.status] += 1
         if record.claimed and (players := record.contradicted):
             self.contradictions.setdefault(record.claimed_by, set()).update(players)
         if event.unconfirmed is True:

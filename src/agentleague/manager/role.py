@@ -101,6 +101,7 @@ class Manager:
         )
         self.refusals, self.unchecked = self._registration.refusals, self.reachability.awaited
         self._adjudicator = adjudicator = Adjudicator(self.league, game, secrets.draw_secret)
+        self.tally = adjudicator.tally
         self._receipts = Receipts(step, secrets.token_secret)
         self.receipt = self._receipts.give
         broadcasts = Broadcasts(step, credentials)

@@ -136,6 +136,7 @@ class Match:
         assert match.epoch is not UNSET
         self.match_id, self.epoch = match.match_id, match.epoch
         self.phase = NEW
+        self.report: messages.MatchResultReport | None = None
         self.closing: messages.MatchResultAck | None = None  # the manager's answer to the report
         self.fault: LeagueError | None = None  # of the answer that was pushed last
         self._match, self._at, self._rules = match, at, at.rules
@@ -447,8 +448,8 @@ class Match:
     def _report(self, now: float) -> None:
         assert self._result
         self.phase = REPORTING
-        message = self._messages.report(self._result, self._notes, began=self._began, now=now)
-        self._call_manager(ReportCall, message, now)
+        self.report = self._messages.report(self._result, self._notes, began=self._began, now=now)
+        self._call_manager(ReportCall, self.report, now)
 
     def _call_manager(self, kind: type[ManagerCall], message: messages.Message, now: float) -> None:
         self._tries, self._retry_at = self._tries + 1, NEVER

@@ -186,7 +186,7 @@ class MatchMessages:
 
     def report(
         self, locked: messages.LockResponse, notes: Transcript, *, began: float, now: float
-    ) -> messages.Message:
+    ) -> messages.MatchResultReport:
         """MATCH_RESULT_REPORT, with the transcript."""
         assert locked.result
         result, match, at = locked.result.game_result, self._match, self._at

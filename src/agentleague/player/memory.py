@@ -142,6 +142,7 @@ class Memory:
 
     def __init__(self, seed: str, limits: PlayerLimits = LIMITS) -> None:
         self.history = History(limits)
+        self.results = {"won": 0, "drawn": 0, "lost": 0}  # of the matches of this run
         self.past: Sequence[Mapping[str, Any]] = ()
         self.standings = TableRows([])
         self._names: dict[str, str] = {}  # player -> display name, from tables
@@ -208,7 +209,10 @@ class Memory:
             match["draw_generation"] = generation
         known = _Known(generation, (result.winner_player_id, result.drawn_number))
         is_another = former is not None and former.end is not None and former != known
-        return self._remember(match, known), is_another
+        is_new = self._remember(match, known)
+        lost = "lost" if result.winner_player_id else "drawn"
+        self.results["won" if match["won"] else lost] += is_new
+        return is_new, is_another
 
     def records(self) -> list[Mapping[str, Any]]:
         """The matches of this league for the next run, with the names that are known by now."""

@@ -51,6 +51,7 @@ from agentleague.roles.agent import Agent, Handler, ReachabilityKey, RegisterKey
 from agentleague.roles.effects import Address, Call, Drop, Effect, End, Reply, WakeAt
 from agentleague.roles.settings import RefereeSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Woken
+from agentleague.roles.tally import Tally
 
 UNKNOWN_REFEREE = ("E005", "E011", "E012")  # errors by which a manager shows that it forgot us
 OWN_DRAWS = (
@@ -91,6 +92,7 @@ class Referee(Agent):
     ) -> None:
         super().__init__(settings, limits)
         self.matches: dict[str, Match] = {}
+        self.ended, self.tally = 0, Tally()  # of the matches that ended here
         self._settings, self._load_game, self._limits = settings, load_game, limits
         self._closed: dict[str, int] = {}  # match of this round -> epoch in which it was closed
         self._in_vain: set[str] = set()  # players that understood no dialect
@@ -380,6 +382,9 @@ class Referee(Agent):
 
     def _close(self, match: Match, now: float) -> list[Effect]:
         del self.matches[match.match_id]
+        self.ended += 1
+        if match.report:
+            self.tally.take(match.report.transcript or ())
         if self._foreign_manager:
             begun = self._with_begun(self._foreign_manager.closed(match.match_id), now)
             return begun + self._end_if_over()

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from agentleague.roles.ports import Cancel
 
+stopwatch = time.perf_counter  # How long something took: uvloop's time stands still meanwhile.
+
 
 def wall() -> float:
     """Unix seconds; only ever printed."""

@@ -21,6 +21,7 @@ from agentleague.protocol.messages import Message, Receipt
 from agentleague.roles import effects, ports, stimuli
 from agentleague.roles.effects import Broadcast, Call, Effect, Event, Record
 from agentleague.roles.stimuli import Answered, Asked, Key, SeatHeard, Stimulus, Told
+from agentleague.roles.tally import Times
 
 log = logging.getLogger(__name__)
 Done = Callable[[Any], None]
@@ -91,6 +92,7 @@ class Host:
         self.on_failure: Callable[[BaseException], None] = self._fail
         self._clock, self._transport, self._runner = clock, transport, runner
         self._ledger, self._limits = ledger, limits
+        self.disk_times = Times()  # that steps waited for the disk
         self._has_failed = False  # If so, the role may be ahead of its journal, and decides nothing
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
         self._hashes: dict[int, bytes] = {}  # of the newest rows, which receipts name
@@ -115,6 +117,16 @@ class Host:
     def is_written(self) -> bool:
         """Whether everything that was decided is on disk."""
         return self._decided == self._committed
+
+    @property
+    def runner(self) -> ports.StrategyRunner | None:
+        """What runs its strategy, if an effect does."""
+        return self._runner
+
+    @property
+    def journal(self) -> ports.Journal | None:
+        """Where it records, if its role does."""
+        return self._ledger.journal if self._ledger else None
 
     @property
     def disk(self) -> str:
@@ -161,6 +173,7 @@ class Host:
         now = self._clock.now()
         while self._waiting and self._waiting[0][0] <= self._committed:
             _, decided_at, wanted = self._waiting.popleft()
+            self.disk_times.add(now - decided_at)
             for effect in wanted:
                 kind = type(effect)
                 held = (now - decided_at,) if kind is Call or kind is Broadcast else ()

@@ -57,6 +57,7 @@ class McpHosts:
         self._url, self._admin_token = url, admin_token
         self._clock = LoopClock(asyncio.get_running_loop())
         self._players: dict[str, tuple[HostedPlayer, Running]] = {}  # by seat
+        manager.hosted = self._players
         self._stopping: set[asyncio.Future[None]] = set()
         self._prompt = play_prompt(game.name, game.__doc__ or "", settings.game_options)
         manager.transport.mcp.add(self._prompt)

@@ -10,7 +10,7 @@ import errno
 import gc
 import logging
 import shlex
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -36,11 +36,11 @@ from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host, Ledger
 from agentleague.runtime.settings import as_toml
 from agentleague.runtime.state_files import StateFile
-from agentleague.runtime.strategy_runner import Strategy, ThreadRunner, outcome_of
+from agentleague.runtime.strategy_runner import AtOnce, Strategy, ThreadRunner
 from agentleague.transport.callers import Proxies
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Rate, TransportPolicy
-from agentleague.transport.http_server import ServerLimits
+from agentleague.transport.http_server import HttpRequest, Response, ServerLimits
 from agentleague.transport.probe import ONE_TRY_SECONDS, Probes
 
 if TYPE_CHECKING:
@@ -144,6 +144,8 @@ class Running:
         self._stopping = asyncio.Event()
         self.probes: Probes | None = None  # by which a manager's agents are tried
         self.looks: Probes | None = None  # by which an end point is tried that a role waits for
+        self.hosted: Collection[str] = ()  # the seats of players that a manager hosts
+        self.began = wall()
         self._say: Callable[[str], None] | None = None
         self._watchers: list[Watcher] = []
         host.on_end, host.on_failure = self._on_end, self._on_failure
@@ -152,6 +154,7 @@ class Running:
         if isinstance(role, Agent):
             host.on_step, transport.sender = self._look, lambda: role.sender
         transport.server.health = self._health
+        transport.server.route("/metrics", ("GET",), self._show_metrics)
 
     def tell(self, say: Callable[[str], None]) -> None:
         """From now on, say what the role finds worth saying."""
@@ -177,6 +180,11 @@ class Running:
         is_ready = status == "ok" and facts.get("agent_id") != ""
         body = encode({"status": status, **facts, "league_id": league_id, "ready": is_ready})
         return (200, body, ()) if status == "ok" else (503, body, [("Retry-After", "1")])
+
+    def _show_metrics(self, request: HttpRequest, respond: Response) -> None:
+        from agentleague.runtime import metrics  # Only who is asked needs it.
+
+        respond(200, metrics.scrape(self), metrics.HEADERS)
 
     def check(self) -> None:
         """Raise LeagueError if the manager refused the agent."""
@@ -451,7 +459,7 @@ async def open_player(
         runner = ThreadRunner(strategy, loop.call_soon_threadsafe)
         host = Host(role, clock, transport, runner=runner)
         return begin(host, transport, url, runner.close, state=state)
-    role.strategy = partial(outcome_of, strategy)
+    role.strategy = AtOnce(strategy)
     return begin(Host(role, clock, transport), transport, url, state=state)
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections import OrderedDict
+from bisect import bisect_left
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,7 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller
+from agentleague.roles.tally import SECONDS, Times
 from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import Conversation, PeerDialects, as_value, read
 from agentleague.transport.guard import Guard
@@ -149,6 +151,8 @@ class HttpTransport:
         self._looking_up: set[asyncio.Task[None]] = set()
         self.port = 0  # until it is open
         self.calls = self.bytes_sent = self.bytes_answered = 0  # of the requests we made
+        self.call_times, self.failures = Times(), Counter[str]()  # of those, by error
+        self.broadcasts, self.refusals = 0, Counter[str]()  # by error
         sender = "league_manager" if self._is_limited else policy.receiver
         self.sender: Callable[[], str] = lambda: sender  # of errors
         self.refused: Refused = lambda source, error, is_registration: None
@@ -234,6 +238,7 @@ class HttpTransport:
     ) -> Telling:
         """Tell many agents of ours, each all its messages; any answer but an error acknowledges."""
         telling, bodies = _Telling(done), dict[int, bytes]()
+        self.broadcasts += 1
         calls_of: list[list[_Letter]] = []  # All are written before the first is sent.
         for to, told in letters:
             calls = []
@@ -259,6 +264,9 @@ class HttpTransport:
 
         def answered(got: HttpAnswer) -> None:
             self.bytes_answered += len(got.body)
+            self.call_times.add(got.seconds)
+            if got.error:
+                self.failures[got.error.code] += 1
             done(got)
 
         self.calls += 1
@@ -368,6 +376,7 @@ class HttpTransport:
     def refusal(self, envelope: Envelope, error: LeagueError) -> bytes:
         """An error in the form of its request."""
         now_text = write(self.wall())
+        self.refusals[error.code] += 1
         return codec.write_refusal(envelope, error, sender=self.sender(), timestamp=now_text)
 
 
@@ -431,12 +440,17 @@ class _OutgoingCall(Call):
         self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
     ) -> None:
         transport, message = self.transport, self.message
+        times = transport.call_times
         transport.bytes_answered += len(body)
+        times.counts[bisect_left(SECONDS, seconds)] += 1  # No call: it is done so often.
+        times.seconds += seconds
         said = None
         try:
             said = None if error else read_answer(message, status, body, retry_after)
         except LeagueError as refusal:
             error = as_value(refusal, status, body)
+        if error:
+            transport.failures[error.code] += 1
         # Who wants proofs speaks as we do.
         if not error or self.to.proof_keys or not is_misunderstood(message, error):
             self.done(Answer(said, error, seconds))
@@ -480,13 +494,16 @@ class _Letter(Call):
     def answered(
         self, status: int, body: bytes, retry_after: float | None, error: Any, seconds: float
     ) -> None:
-        self.transport.bytes_answered += len(body)
-        telling = self.telling
+        transport, telling, times = self.transport, self.telling, self.transport.call_times
+        transport.bytes_answered += len(body)
+        times.counts[bisect_left(SECONDS, seconds)] += 1
+        times.seconds += seconds
         agent_id = telling.open.pop(self)
         if status != 200 or b"rror" in body or b"RROR" in body:
             error = read(self.message, HttpAnswer(status, body, retry_after, error, seconds)).error
         if error:
             telling.failed[agent_id] = error
+            transport.failures[error.code] += 1
         if not telling.open:
             telling.done(telling.failed)
 

@@ -83,6 +83,7 @@ class Response(Struct, eq=False):
 @lru_cache(maxsize=256)
 def _start(status: int, mode: str, headers: bytes, has_body: bool) -> bytes:
     phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
-    own = [("Content-Type", "application/json")] if has_body else []
+    is_json = has_body and b"Content-Type" not in headers
+    own = [("Content-Type", "application/json")] if is_json else []
     own += [("Connection", mode)] if mode else []
     return f"HTTP/1.1 {status} {phrase}".encode() + headers + write_headers(own) + b"\r\n"

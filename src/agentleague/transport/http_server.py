@@ -19,6 +19,7 @@ from typing import cast
 from agentleague import errors
 from agentleague.protocol.hosts import is_loopback
 from agentleague.roles.stimuli import Headers, write_headers
+from agentleague.roles.tally import Times
 from agentleague.transport.event_loop import WriteBatching, descriptors
 from agentleague.transport.http_reader import Reader, RequestChecks, ServerLimits
 from agentleague.transport.http_response import Handler, HttpRequest, Refused, Response
@@ -62,6 +63,9 @@ class HttpServer:
         self._all = _Group(self._connections_max)
         self._of: dict[str, _Group] = {}  # The connections of each peer.
         self._held = 0
+        self.answers: dict[int, int] = {}  # by status, so far
+        self.bytes_in = self.bytes_out = self.dropped = 0
+        self.lag = Times()  # how late the sweeps were: the event loop had other work
         self._busy = (-1, b"")  # The second in which it was written, and the answer.
         self._listeners: list[asyncio.Server] = []
         self._sweep_seconds = min(0.25, limits.request_seconds / 4, limits.idle_seconds / 4)
@@ -126,7 +130,7 @@ class HttpServer:
         self._all.size += 1
         self._join(connection, own)
         if self._sweep_timer is None:
-            self._sweep_timer = self.loop.call_later(self._sweep_seconds, self._sweep)
+            self._sweep_later()
         return fits
 
     def forget(self, connection: "_Connection") -> None:
@@ -166,6 +170,7 @@ class HttpServer:
     def busy(self, connection: "_Connection") -> bytes:
         """The answer to a connection that finds no room; written once a second, as it tells it."""
         second = int(self.loop.time())
+        self.answers[503] = self.answers.get(503, 0) + 1
         if self._busy[0] != second:
             error = errors.RateLimited("This server has too many connections.", retry_after=1)
             headers = write_headers([("Retry-After", "1")])
@@ -178,6 +183,7 @@ class HttpServer:
         if not seconds:
             tell()
         elif self._held >= self.limits.held:
+            self.dropped += 1
             drop()
         else:
             self._held += 1
@@ -189,6 +195,8 @@ class HttpServer:
 
     def _sweep(self) -> None:
         now = self.loop.time()
+        if self._sweep_timer:
+            self.lag.add(max(0.0, now - self._sweep_timer.when()))
         for connection in tuple(self._connections):
             if not connection.deadline:
                 connection.rest()
@@ -196,7 +204,10 @@ class HttpServer:
                 connection.expire()
         self._sweep_timer = None
         if self._connections:
-            self._sweep_timer = self.loop.call_later(self._sweep_seconds, self._sweep)
+            self._sweep_later()
+
+    def _sweep_later(self) -> None:
+        self._sweep_timer = self.loop.call_later(self._sweep_seconds, self._sweep)
 
 
 class _Group:
@@ -263,6 +274,7 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         reader, waiting = self._reader, self._waiting
+        self._server.bytes_in += len(data)
         is_held = waiting or self._unread or self.is_slow or self._paused or self._closing
         if is_held or reader.begun or len(data) > _SLICE_BYTES:
             self._receive(data)
@@ -398,10 +410,12 @@ class _Connection(asyncio.Protocol):
 
     def _write(self) -> None:
         reader, waiting, ready, is_last = self._reader, self._waiting, [], False
+        answers = self._server.answers
         is_final = reader.ended or (self._server.stopping and not reader.begun)
-        while waiting and waiting[0].answer is not None:
+        while waiting and (answer := waiting[0].answer):
             response, is_last = waiting[0], is_final and len(waiting) == 1
             ready.append(response.wire(is_last))
+            answers[answer[0]] = answers.get(answer[0], 0) + 1
             waiting.popleft()
         if len(self.groups) == 1 and not waiting:  # It was exempt for what is answered now.
             self._server.readmit(self)
@@ -409,7 +423,9 @@ class _Connection(asyncio.Protocol):
             reader.continue_due = False
             ready.append(b"HTTP/1.1 100 Continue\r\n\r\n")
         if ready and not self._transport.is_closing():
-            self._transport.write(b"".join(ready))
+            wire = b"".join(ready)
+            self._server.bytes_out += len(wire)
+            self._transport.write(wire)
         if is_last:
             self._finish()
 

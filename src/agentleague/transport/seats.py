@@ -74,6 +74,11 @@ class Seats:
         self._epochs = count(first_epoch + 1)
         self._seats: defaultdict[str, _Seat] = defaultdict(_Seat)
 
+    @property
+    def opened(self) -> int:
+        """How many agents have taken their seats."""
+        return sum(place.epoch > 0 for place in self._seats.values())
+
     def call(self, seat: str, body: bytes, proof: str, until: float, done: Done) -> Cancel:
         """Let a call wait for its answer; `done` is told once, later, unless it is cancelled."""
         return self._call(self._seats[seat], body, (proof, until, until), done)
