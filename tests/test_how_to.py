@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from agentleague.games.svg import cleaned
 from commands import ROOT, SECONDS, free_port, killed_when_late, league, started
 from pages import Page, Terminal
 
@@ -97,9 +98,10 @@ def test_the_game_of_the_page_is_written_played_and_proved(tmp_path, monkeypatch
     new, demo, manager, referee, games, by_name = ADD_A_GAME.commands
     terminal.type(new)
     monkeypatch.syspath_prepend(tmp_path / "duel")
-    (test,) = ADD_A_GAME.fences("python")
     names = {}
-    exec(test, names)
+    for example in ADD_A_GAME.fences("python"):
+        exec(example, names)
+    assert cleaned(names["show"]({}).svg).left_out == []
     names["test_the_league_can_play_it"]()
     del sys.modules["duel"]
 

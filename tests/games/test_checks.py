@@ -11,7 +11,7 @@ import pytest
 
 from agentleague.errors import IllegalMove
 from agentleague.games.checks import GameProblem, check_game
-from agentleague.games.game import Outcome
+from agentleague.games.game import Outcome, Picture
 from agentleague.runtime import plugins
 from games.throwaway import THROWAWAY
 from rules import rule
@@ -62,6 +62,12 @@ def test_every_installed_game_passes(name):
 @pytest.mark.parametrize("good", [THROWAWAY["race"], THROWAWAY["nim"], DICE, game()])
 def test_good_games_pass(good):
     check_game(good, matches=25)
+
+
+def test_a_game_that_draws_itself_passes_also_where_its_moves_are_too_many_to_list():
+    check_game(game(**shows()), matches=5)
+    check_game(game(**offers(3)), matches=5)
+    check_game(SimpleNamespace(**vars(DICE), **offers(6)), matches=5)
 
 
 def test_a_game_without_a_list_of_legal_moves_must_offer_examples():
@@ -160,6 +166,16 @@ def takes_turns():
     return {"to_move": lambda state: () if state else ("A",), **ended(winner="A")}
 
 
+def shows(svg="", text="3", **changes):
+    return {"show": lambda state: Picture(text, svg), **changes}
+
+
+def offers(move, **changes):
+    """A position in whose picture this move can be clicked."""
+    picture = Picture("", f"<svg viewBox='0 0 9 9'><rect data-move='{move}'/></svg>")
+    return {"show_position": lambda position, legal_moves: picture, **changes}
+
+
 ROWS = {
     # Names.
     "the game lacks chance": {"chance": "no"},
@@ -195,6 +211,23 @@ ROWS = {
     "to_move names nobody, but there is no outcome": {"to_move": lambda state: ()},
     "to_move still names ['A', 'B'] after the outcome": {"to_move": lambda state: SEATS},
     "the moves of a match have 20301 bytes, more than 9216; make moves shorter": long_texts(),
+    # Pictures.
+    "show gives 'X O', not a Picture": {"show": lambda state: "X O"},
+    "show does not always give the same result": {"show": lambda state: Picture(str(tick()))},
+    "show gives the text 7; give at most 65536 printable letters": shows(text=7),
+    "show gives the text 'a\\tb'; give": shows(text="a\tb"),
+    "show gives the text 'xxx": shows(text="x" * 65_537),
+    "show gives the SVG None, which is no text": shows(None),
+    "a page leaves out of the SVG of show all: it is no XML": shows("<svg>"),
+    "a page leaves out of the SVG of show <script>; agentleague.games.svg has": shows(
+        "<svg viewBox='0 0 9 9'><script/></svg>"
+    ),
+    "a page leaves out of the SVG of show fill='url(#a)'; ": shows("<svg fill='url(#a)'/>"),
+    "the SVG of show has no viewBox, so it has no size": shows("<svg/>"),
+    "the SVG of show has a data-move that is not legal: {'1'}": shows(
+        "<svg viewBox='0 0 9 9' data-move='1'/>"
+    ),
+    "the SVG of show_position has a data-move that is not legal: {'4'}": offers(4),
     # Moves.
     "legal_moves gives nothing although seat A is to move": {"legal_moves": lambda *_: []},
     "example_moves gives nothing although seat A is to move": {

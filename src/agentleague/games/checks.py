@@ -9,6 +9,7 @@ Besides the names that `agentleague.games.game.Game` lists, a game may have
 
     symmetric       True: with the moves of both seats exchanged, the other seat wins
     example_moves   (state, seat) -> some legal moves, where `legal_moves` gives None
+    show            (state) -> Picture, and show_position(position, legal_moves) likewise
 
 Each match is played once; then every call of it is made again, last one first, and must give what
 it gave before: that finds clocks, chance, and anything remembered outside the state.
@@ -24,12 +25,15 @@ from agentleague.errors import IllegalMove
 from agentleague.games.game import (
     DETAILS_BYTES_MAX,
     DETAILS_DEPTH_MAX,
+    PICTURE_MAX,
     Game,
     Outcome,
+    Picture,
     Seat,
     State,
     plain_details,
 )
+from agentleague.games.svg import cleaned
 
 NAME_MAX = 40
 TURNS_MAX = 1_000
@@ -126,6 +130,7 @@ class _Trial:
         for seat in self._game.seats:
             view = self._call("view", state, seat)
             _demand(_is_json(view), f"view gives seat {seat} {view!r:.80}, which is not plain JSON")
+        self._check_picture("show", (), state)
         seats, outcome = list(self._call("to_move", state)), self._call("outcome", state)
         strange = [seat for seat in seats if seat not in self._game.seats]
         _demand(not strange, f"to_move names {strange}, which is no seat")
@@ -156,6 +161,34 @@ class _Trial:
             f"{DETAILS_BYTES_MAX} bytes of JSON, at most {DETAILS_DEPTH_MAX} levels deep",
         )
 
+    def _check_picture(self, name: str, legal_moves: Sequence[Any] | None, *seen: Any) -> None:
+        """Whether a terminal and a page can show how the game draws this, if it does."""
+        if not hasattr(self._game, name):
+            return
+        picture = self._call(name, *seen)
+        _demand(isinstance(picture, Picture), f"{name} gives {picture!r:.80}, not a Picture")
+        text, svg = picture.text, picture.svg
+        _demand(
+            isinstance(text, str)
+            and len(text) <= PICTURE_MAX
+            and all(map(str.isprintable, text.split("\n"))),
+            f"{name} gives the text {text!r:.80}; give at most {PICTURE_MAX} printable letters",
+        )
+        _demand(isinstance(svg, str), f"{name} gives the SVG {svg!r:.80}, which is no text")
+        if not svg:
+            return
+        left_out, clickable = cleaned(svg)[1:]
+        _demand(
+            not left_out,
+            f"a page leaves out of the SVG of {name} {', '.join(left_out[:3])}; "
+            "agentleague.games.svg has what may be in it",
+        )
+        _demand("viewBox=" in svg, f"the SVG of {name} has no viewBox, so it has no size")
+        strange = [] if legal_moves is None else {*clickable} - {*map(json.dumps, legal_moves)}
+        _demand(
+            not strange, f"the SVG of {name} has a data-move that is not legal: {strange!r:.80}"
+        )
+
     def _turn(self, state: State) -> Turn:
         moves = {seat: self._move(state, seat) for seat in self._call("to_move", state)}
         bounds = self._call("chance", state)
@@ -172,6 +205,8 @@ class _Trial:
     def _move(self, state: State, seat: Seat) -> Any:
         """Any legal move, after a look at some legal and illegal ones."""
         moves, source = self._call("legal_moves", state, seat), "legal_moves"
+        listed = None if moves is None else list(moves)
+        self._check_picture("show_position", listed, self._call("view", state, seat), listed)
         if moves is None:
             source = "example_moves"
             _demand(

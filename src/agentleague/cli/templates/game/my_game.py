@@ -6,7 +6,7 @@ manager and anybody who checks a match later all play it again and must come to 
 """
 
 from agentleague.errors import IllegalMove
-from agentleague.games.game import Outcome
+from agentleague.games.game import Outcome, Picture
 
 name = "my_game"  # as in pyproject.toml
 seats = ("A", "B")  # the first and the second player of a match
@@ -68,3 +68,20 @@ def outcome(state):
     higher, lower = ("A", "B") if a > b else ("B", "A")
     winner = lower if abs(a - b) == 1 else higher
     return Outcome(winner, f"{{A}} said {a}, {{B}} said {b}")
+
+
+def show(state):
+    """A picture for people: text for a terminal and, if you like, an SVG for pages.
+
+    Leave it out, and the league plays on without one. Classes colour the SVG in light and dark:
+    win, loss, draw, text and muted fill a shape, lines is for its stroke.
+    """
+    a, b = state.get("A", "?"), state.get("B", "?")
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 80" role="img">'
+        f"<title>A said {a}, B said {b}</title>"
+        '<path class="lines" stroke-width="2" d="M100 10V70"/>'
+        f'<text class="win" x="50" y="54" font-size="40" text-anchor="middle">{a}</text>'
+        f'<text class="loss" x="150" y="54" font-size="40" text-anchor="middle">{b}</text></svg>'
+    )
+    return Picture(f"A  {a} | {b}  B", svg)
