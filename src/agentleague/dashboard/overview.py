@@ -46,7 +46,6 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         "matches_a_second": 0 if is_over else round(view.rate(wall()), 1),
         "waiting": waiting,
         "not_reported": [] if is_over else [*view.live.get("awaited_reports", ())],
-        "live_error": "" if is_over else view.live_error,
         "joined": [] if league.has_started else _joined(view),
         "rows": standings.described(view, [*rows[:TOP]], standings.rounds_shown(view, 5)),
         "total": len(rows),
@@ -79,7 +78,7 @@ def verdict(view: LeagueView) -> str:
     if second.points < first.points:
         ahead = counted(first.points - second.points, "point")
         return f"{first.display_name} leads {second.display_name} by {ahead} {now}"
-    by = (second.tie_break or "").replace("_", " ")
+    by = (second.tie_break or "").replace("_", "-")
     return f"{first.display_name} leads {second.display_name} by {by}, level on {points}, {now}"
 
 

@@ -74,7 +74,7 @@ def described(view: LeagueView, rows: list[Standing], rounds: range) -> list[dic
             "lost": row.losses,
             "technical_losses": row.technical_losses,
             "points": row.points,
-            "tie_break": (row.tie_break or "").replace("_", " "),
+            "tie_break": (row.tie_break or "").replace("_", "-"),
             "cells": [of_round.get(row.player_id, {"outcome": "bye"}) for of_round in cells],
         }
         for row in rows

@@ -1,1 +1,149 @@
 "use strict";
+// Keeps a page current. The server sends the HTML of <main> when it has changed; of it, the
+// sections with data-live are taken over, node by node, so that nothing else on the page moves.
+// Nothing here makes HTML from data, so names stay text.
+
+const main = document.getElementById("main");
+const bar = document.getElementById("connection");
+const said = document.getElementById("said");
+const REST_MS = 1500; // A section is left alone for so long after the pointer moved over it.
+const RETRY_SECONDS = 3;
+const TURN_MS = 15000; // of pages on a wall
+
+let source = null; // the event stream
+let newest = null; // the newest <main>, until all of it is taken over,
+let taken = new Set(); // and the sections of it that were
+let lastGood = new Date();
+let retryIn = 0;
+let pointerAt = -REST_MS;
+let lastSaid = Number(document.querySelector(".happenings [data-key]")?.dataset.key || 0);
+
+const isCalm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+const liveIds = (root) => [...root.querySelectorAll("[data-live]")].map((each) => each.id);
+
+function isInUse(section) {
+  const selection = getSelection();
+  const isPointed = section.matches(":hover") && performance.now() - pointerAt < REST_MS;
+  const isSelected = !selection.isCollapsed && section.contains(selection.anchorNode);
+  return isPointed || isSelected || section.querySelector(":focus-visible") !== null;
+}
+
+function highlight(node) {
+  if (node.nodeName !== "TR" && !node.closest?.(".happenings")) return;
+  if (!isCalm()) node.animate([{ backgroundColor: "var(--fresh)" }, {}], 200);
+}
+
+// Make an element like another one; children with data-key are found again wherever they stand.
+function patch(old, wanted) {
+  for (const { name } of [...old.attributes]) {
+    if (!wanted.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+  }
+  for (const { name, value } of [...wanted.attributes]) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  const known = new Map();
+  for (const each of old.children) if (each.dataset.key) known.set(each.dataset.key, each);
+  let at = old.firstChild;
+  for (const next of [...wanted.childNodes]) {
+    const key = next.dataset?.key;
+    const same = key ? known.get(key) : at;
+    if (!same || same.nodeName !== next.nodeName || (!key && same.dataset?.key)) {
+      old.insertBefore(next, at);
+      if (key) highlight(next);
+      continue;
+    }
+    if (same === at) at = at.nextSibling;
+    else old.insertBefore(same, at);
+    if (same.isEqualNode(next)) continue;
+    if (same.nodeType !== Node.ELEMENT_NODE) same.data = next.data;
+    else patch(same, next);
+    if (key) highlight(same);
+  }
+  while (at) [at] = [at.nextSibling, at.remove()];
+}
+
+// Rows slide from where they were to where they are.
+function patchSliding(section, wanted) {
+  const rows = isCalm() ? [] : [...section.querySelectorAll("tr[data-key]")];
+  const before = rows.map((row) => row.getBoundingClientRect().top);
+  patch(section, wanted);
+  const after = rows.map((row) => row.getBoundingClientRect().top);
+  rows.forEach((row, index) => {
+    const from = row.isConnected ? before[index] - after[index] : 0;
+    const slide = [{ transform: `translateY(${from}px)` }, { transform: "none" }];
+    if (from) row.animate(slide, { duration: 300, easing: "ease-out" });
+  });
+}
+
+function takeOver() {
+  if (!newest) return;
+  let isWaiting = false;
+  if (liveIds(main).join() !== liveIds(newest).join()) {
+    if (isInUse(main)) return;
+    main.replaceChildren(...newest.cloneNode(true).childNodes);
+  }
+  for (const section of main.querySelectorAll("[data-live]")) {
+    const wanted = newest.querySelector(`#${CSS.escape(section.id)}`);
+    if (taken.has(section.id) || section.isEqualNode(wanted)) continue;
+    if (!isInUse(section)) taken.add(section.id) && patchSliding(section, wanted.cloneNode(true));
+    else isWaiting = true;
+  }
+  if (!isWaiting) newest = null;
+  for (const each of document.querySelectorAll("[data-from]")) {
+    each.textContent = document.getElementById("state").dataset[each.dataset.from];
+  }
+  const result = main.querySelector("[data-kind=match_decided]");
+  if (result && Number(result.dataset.key) > lastSaid) {
+    lastSaid = Number(result.dataset.key);
+    said.textContent = result.querySelector("span").textContent;
+  }
+}
+
+function showBar(seconds) {
+  retryIn = seconds;
+  if (!seconds) lastGood = new Date();
+  const stood = `This is how it stood at ${lastGood.toLocaleTimeString()}.`;
+  bar.textContent = `The dashboard does not answer. ${stood} Trying again in ${seconds} s.`;
+  bar.hidden = !seconds;
+}
+
+function connect() {
+  source?.close();
+  source = new EventSource(`/events?page=${encodeURIComponent(location.pathname + location.search)}`);
+  source.addEventListener("page", (event) => {
+    newest = new DOMParser().parseFromString(event.data, "text/html").body;
+    taken = new Set();
+    takeOver();
+  });
+  for (const kind of ["open", "page", "state"]) source.addEventListener(kind, () => showBar(0));
+  source.onerror = () => {
+    source.close();
+    showBar(RETRY_SECONDS);
+  };
+}
+
+function everySecond() {
+  for (const each of document.querySelectorAll("[data-seconds]")) {
+    each.dataset.seconds = Math.max(0, each.dataset.seconds - 1);
+    each.textContent = `${each.dataset.seconds} s`;
+  }
+  takeOver();
+  if (retryIn > 1) showBar(retryIn - 1);
+  else if (retryIn && !document.hidden) connect();
+}
+
+async function turnPage() {
+  const next = document.querySelector("link[rel=next]").href;
+  const answer = await fetch(next).catch(() => null);
+  if (answer?.ok) location.replace(next);
+  else setTimeout(turnPage, 5000); // A wall without a server keeps what it shows.
+}
+
+addEventListener("pointermove", () => (pointerAt = performance.now()), { passive: true });
+document.addEventListener("visibilitychange", () => (document.hidden ? source.close() : connect()));
+for (const each of document.querySelectorAll("[data-address]")) {
+  each.textContent = location.origin + each.dataset.address;
+}
+if (document.querySelector("link[rel=next]")) setTimeout(turnPage, TURN_MS);
+setInterval(everySecond, 1000);
+connect();
