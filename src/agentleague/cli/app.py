@@ -45,6 +45,7 @@ SECTIONS = {
         "agents": "Print who takes part, and what they are doing.",
         "agent": "Print everything about one agent, and why it lost matches.",
         "match": "Show how a match went, and why it ended that way.",
+        "watch": "Follow a league until its end, in this terminal.",
         "dashboard": "Show a league in the browser, live or when it is over.",
         "verify": "Recompute a league from its journal: draws, results, table.",
         "export": "Write a league as files: JSON, CSV, logs.",
@@ -62,7 +63,9 @@ COMMANDS = {name: what for section in SECTIONS.values() for name, what in sectio
 ORGANISER = SECTIONS["Run a league"].keys() - {"init", "manager", "repair"}  # in one module
 ALIASES = {  # what people type, and the command they mean
     "create": "new",
+    "follow": "watch",
     "join": "player",
+    "live": "watch",
     "players": "agents",
     "rounds": "schedule",
     "results": "schedule",

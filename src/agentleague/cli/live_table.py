@@ -97,7 +97,8 @@ class Changes:
             self._decided.popleft()
         if rounds != self._rounds:
             self._rounds, self._decided_then = rounds, decided
-            self._ranks = [self._ranks[1], {row["player_id"]: number(row, "rank") for row in rows}]
+            ranks = {row["player_id"]: number(row, "rank") for row in rows if rounds}
+            self._ranks = [self._ranks[1], ranks]
 
     def rate(self) -> float:
         """Matches a second of late."""
@@ -153,7 +154,7 @@ def _wanted(status: Facts, kind: str) -> str:
 
 
 def _mark(status: Facts) -> str:
-    marks = {"aborted": ", aborted", "paused": ", paused"}
+    marks = {"away": ", manager away", "aborted": ", aborted", "paused": ", paused"}
     over = ", over" if status.get("status") == COMPLETED else ""
     return next((words for field, words in marks.items() if status.get(field)), over)
 

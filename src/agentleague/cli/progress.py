@@ -79,9 +79,9 @@ class Progress:
     def _news(self, status: Facts, rows: Sequence[Facts]) -> Iterator[str]:
         yield from self._round(status, rows)
         for row in rows:
-            lost = number(row, "technical_losses")
-            if lost > self._losses.get(row["player_id"], 0):
-                self._losses[row["player_id"]] = lost
+            lost, before = number(row, "technical_losses"), self._losses.get(row["player_id"], 0)
+            self._losses[row["player_id"]] = lost
+            if lost > before:
                 yield f"{named(row)} lost without a game, {lost} of {number(row, 'played')} so far."
         for words in waits(status):
             whom = words.rpartition(": ")[0]  # What follows changes.
@@ -91,7 +91,10 @@ class Progress:
 
     def _round(self, status: Facts, rows: Sequence[Facts]) -> Iterator[str]:
         ended, rounds = number(status, "rounds_completed"), number(status, "total_rounds")
-        step = max(1, rounds // self._lines_max)
+        step, self._rounds_printed = (
+            max(1, rounds // self._lines_max),
+            min(self._rounds_printed, ended),
+        )
         is_last = ended == rounds > self._rounds_printed
         if is_last or ended >= self._rounds_printed + step:
             self._rounds_printed = ended

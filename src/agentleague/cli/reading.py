@@ -44,7 +44,10 @@ rules_option = click.option(
 )
 
 
-def reading_options(command: Command) -> Command:
+DIRECTORY_HELP = "Read the journal in this directory instead of asking a manager."
+
+
+def reading_options(command: Command, directory_help: str = DIRECTORY_HELP) -> Command:
     """Add DIR, --manager, --dir and --json; the command gets one `directory`."""
     manager = click.option(
         "--manager",
@@ -54,8 +57,7 @@ def reading_options(command: Command) -> Command:
         help="The manager to ask: its URL, HOST:PORT, or a PORT of this machine.  "
         f"[env var: {VARIABLE}; default: {MANAGER}]",
     )
-    text = "Read the journal in this directory instead of asking a manager."
-    directory = directory_argument(help_text=text, is_needed=False)
+    directory = directory_argument(help_text=directory_help, is_needed=False)
     return manager(
         directory(click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command))
     )
@@ -73,14 +75,21 @@ def see_all(command: str, directory: Path | None) -> str:
 
 def read(directory: Path | None, manager_url: str | None, work: Work[T]) -> T:
     """Run `work` with the source that was named, and return its result."""
-    if directory is not None and manager_url is not None:
-        raise click.UsageError("give either --dir DIR or --manager URL, not both")
+    url = address_of(directory, manager_url)
     if directory is not None:
         return asyncio.run(work(JournalSource(directory)))
     from agentleague.runtime.processes import run
 
-    url = manager_url or _as_url(os.environ.get(VARIABLE) or MANAGER)
     return run(with_manager(url, work))
+
+
+def address_of(directory: Path | None, manager_url: str | None) -> str:
+    """Where to ask; nowhere if a directory was named. Raises UsageError if both were."""
+    if directory is None:
+        return manager_url or _as_url(os.environ.get(VARIABLE) or MANAGER)
+    if manager_url is not None:
+        raise click.UsageError("give either --dir DIR or --manager URL, not both")
+    return ""
 
 
 def source_option(directory: Path | None, manager_url: str | None = None) -> str:

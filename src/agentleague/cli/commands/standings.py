@@ -12,6 +12,7 @@ from agentleague.errors import LeagueError
 from agentleague.manager.notices import by_lot
 from agentleague.runtime.query_pages import Source, all_rows
 
+Table = tuple[dict[str, Any], list[dict[str, Any]], list[str], str]
 NOTES_MAX = 10
 TRIES = 5  # to read a long table that changes between its pages
 
@@ -26,11 +27,16 @@ def command(directory: Path | None, manager_url: str | None, as_json: bool, is_a
     league standings --dir ./league
     league standings --manager http://127.0.0.1:8000/mcp --json
     """
-    status, rows, notes, first = read(directory, manager_url, _table)
+    table = read(directory, manager_url, read_table)
     if as_json:
-        print_json(rows)
+        print_json(table[1])
         return
-    rest = "" if is_all else see_all("standings", directory)
+    print_standings(table, "" if is_all else see_all("standings", directory))
+
+
+def print_standings(table: Table, rest: str) -> None:
+    """The table, what was ruled and disputed, and who is first; `rest` prints all of it."""
+    status, rows, notes, first = table
     print_table(rows, f"{status.get('league_id')}: {where_it_stands(status)}", rest)
     for note in notes:
         print(shown(note))
@@ -38,7 +44,8 @@ def command(directory: Path | None, manager_url: str | None, as_json: bool, is_a
         say(shown(first))
 
 
-async def _table(source: Source) -> tuple[dict[str, Any], list[dict[str, Any]], list[str], str]:
+async def read_table(source: Source) -> Table:
+    """The status, all rows, notes about matches, and who is first."""
     for _ in range(TRIES):
         rows = await all_rows(source, "GET_STANDINGS", "standings")
         if len({row["player_id"] for row in rows}) == len(rows):

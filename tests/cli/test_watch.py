@@ -1,0 +1,133 @@
+"""A league that is looked at while it goes on: on a terminal, in lines, from elsewhere."""
+
+import json
+import signal
+
+import pytest
+
+from cli import in_process
+from cli.screen import Screen
+from commands import BIN, SECONDS, first_line, free_port, league, read_until, started
+
+ESC = "\x1b"
+# It thinks until it may answer, so that the league stays where it is.
+PATIENT = """
+import pathlib, time
+def choose(turn):
+    while not pathlib.Path("go").exists():
+        time.sleep(0.05)
+    return "even"
+"""
+
+
+@pytest.fixture
+def cup(tmp_path):
+    """The directory for a league that waits for a file `go` in the directory above."""
+    (tmp_path / "mine.py").write_text(PATIENT)
+    return tmp_path / "cup"
+
+
+def manager_of(cup, port):
+    return ("manager", "--players", 2, "--move-seconds", 600, "--port", port, "--dir", cup)
+
+
+def start_agents(cup, port, name="Patient"):
+    url = f"http://127.0.0.1:{port}/mcp"
+    started(BIN / "league", "referee", "--manager", url, "--port", 0, cwd=cup.parent)
+    named = ("--name", name, "--manager", url, "--port", 0)
+    started(BIN / "league", "player", "mine.py", *named, cwd=cup.parent)
+    started(BIN / "league", "player", "--manager", url, "--port", 0, cwd=cup.parent)
+
+
+def test_a_manager_shows_its_league_below_what_it_says(cup):
+    port, name = free_port(), "[red]漢字[/red]"
+    screen = Screen(*manager_of(cup, port), "-v", cwd=cup.parent)
+    screen.until("Stop with Ctrl-C.", "\n0 of 2 players and 0 of 1 referees are here")
+
+    start_agents(cup, port, name)
+
+    shown = screen.until("Round 1 of 1", "0 of 1 matches", "\nWaiting for P0")
+    assert "Waiting for 2 players and a referee. Stop with Ctrl-C." in shown  # as it began
+    assert shown.index("The league has begun") < shown.index("Round 1 of 1")
+    assert shown.count("Round 1 of 1") == 1
+    assert name in shown.partition("Round 1 of 1")[2]
+
+    (cup.parent / "go").touch()
+    shown = screen.until("final table", "Stop with Ctrl-C.\n")
+    assert "━" not in shown  # The live table is gone.
+    screen.process.send_signal(signal.SIGINT)
+    _, code = screen.ended()
+    assert code == 0
+    assert screen.text.rfind(f"{ESC}[?25h") > screen.text.rfind(f"{ESC}[?25l")  # the cursor
+
+
+def test_a_demo_that_is_stopped_leaves_the_terminal_clean(cup):
+    player = ("--player", "mine.py", "--players", 2, "--move-seconds", 600)
+    screen = Screen("demo", *player, size=(40, 20), cwd=cup.parent)
+    screen.until("Round 1 of 1", "Rank", "Waiting for P01 'mine'")
+
+    screen.process.send_signal(signal.SIGINT)
+
+    shown, code = screen.ended()
+    assert (shown.strip(), code) == ("Stopped.", 130)
+    assert screen.text.rfind(f"{ESC}[?25h") > screen.text.rfind(f"{ESC}[?25l")
+
+
+def test_nothing_moves_where_it_must_not(cup):
+    (cup.parent / "go").touch()
+    quiet = Screen("demo", "--player", "mine.py", "--quiet", cwd=cup.parent)
+
+    assert quiet.ended()[1] == 0
+    assert f"{ESC}[?25l" not in quiet.text
+    assert "final table" in quiet.shown
+
+
+def test_a_league_can_be_followed_while_its_manager_comes_and_goes(cup):
+    port = free_port()
+    watch = ("watch", "--manager", port)
+    lines = started(BIN / "league", *watch)
+    assert read_until(lines, "waiting for it") == (
+        f"No manager answers at http://127.0.0.1:{port}/mcp yet; waiting for it. "
+        "Stop with Ctrl-C.\n"
+    )
+    manager = started(BIN / "league", *manager_of(cup, port))
+    first_line(manager)
+    read_until(lines, "Following league_")
+    screen = Screen(*watch)
+    start_agents(cup, port)
+    screen.until("Round 1 of 1", "Waiting for P0")
+    read_until(lines, "Waiting for P0")
+
+    manager.kill()
+    read_until(lines, "is away since")
+    screen.until("Round 1 of 1, manager away", "is away since")
+    first_line(started(BIN / "league", "manager", "--dir", cup))
+    read_until(lines, "The manager is back; it was away since")
+    screen.until("The manager is back", "\nRound 1 of 1  league_")
+    (cup.parent / "go").touch()
+
+    out, said = lines.communicate(timeout=SECONDS)
+    assert lines.returncode == 0
+    assert "final table" in out
+    assert f"{ESC}[" not in out + said
+    assert "is the champion with " in said
+    shown, code = screen.ended()
+    assert code == 0
+    assert "final table" in shown
+    assert "━━━━━━━━━━  " not in shown
+
+
+def test_a_league_that_is_over_is_told_from_its_directory(tmp_path):
+    league("demo", "--dir", tmp_path / "cup", "--seed", "7")
+
+    told = in_process.league("watch", tmp_path / "cup")
+    (line,) = in_process.league("watch", tmp_path / "cup", "--json").stdout.splitlines()
+
+    assert "final table" in told.stdout
+    assert "Round 3 of 3 is over, 6 of 6 matches decided; " in told.stderr
+    assert " is the champion with " in told.stderr
+    said = json.loads(line)
+    assert (said["status"], said["champion"]) == (
+        "LEAGUE_COMPLETED",
+        said["standings"][0]["player_id"],
+    )
