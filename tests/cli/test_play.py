@@ -34,6 +34,16 @@ def test_a_match_of_two_strategies_is_told_with_who_won():
     assert lines[-1] == "fixed wins."
 
 
+def test_boards_are_shown_turn_by_turn_if_wanted_and_else_the_last_one():
+    told = league("play", "fixed", "alternating", "--game", "tic_tac_toe").stdout
+    shown = league("play", "fixed", "alternating", "--matches", 2, "--show").stdout
+
+    assert told.count("---+---+---") == 2
+    assert shown.count("\nStart\n  A         ?\n") == 2
+    assert shown.count("\nTurn 1  ") == 2
+    assert "GAME_INVITATION" not in shown
+
+
 def test_several_matches_are_told_one_after_another_if_wanted_and_then_the_score():
     played = play("random", "fixed", "--matches", 5, "--seed", "7", "--all")
     told = league("play", "random", "fixed", "--matches", 5, "--seed", "7", "-v").stdout

@@ -1,7 +1,7 @@
 """How one match went, line by line, by the facts of GET_MATCH and, of a journal, assignments."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shlex import quote
 from typing import Any
 
@@ -161,9 +161,11 @@ def with_ending(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {**facts, "ending": msgspec.to_builtins(ending) if ending else None}
 
 
-def in_words(facts: Mapping[str, Any], *, in_full: bool = False) -> list[str]:
+def in_words(
+    facts: Mapping[str, Any], *, in_full: bool = False, board: Sequence[str] = ()
+) -> list[str]:
     """A match for people, a line an exchange; `in_full` with rules, and the forms of questions."""
-    return [printable(line.replace("\n", "?")) for line in _lines(read(facts), in_full)]
+    return [printable(line.replace("\n", "?")) for line in _lines(read(facts), in_full, board)]
 
 
 def read(facts: Mapping[str, Any]) -> Facts:
@@ -174,7 +176,7 @@ def read(facts: Mapping[str, Any]) -> Facts:
         raise LeagueError(f"these are no facts of a match: {error}") from None
 
 
-def _lines(facts: Facts, in_full: bool) -> Iterator[str]:
+def _lines(facts: Facts, in_full: bool, board: Sequence[str]) -> Iterator[str]:
     players = f"{facts.name(facts.player_A_id)} against {facts.name(facts.player_B_id)}"
     yield f"{facts.match_id} of round {facts.round_id}, {facts.game_type}: {players}."
     if facts.state is None:
@@ -190,7 +192,7 @@ def _lines(facts: Facts, in_full: bool) -> Iterator[str]:
     if facts.transcript_left_out:
         yield f"  ... and {facts.transcript_left_out} exchanges more, which were not kept."
     yield from _draw(facts)
-    yield from _game_details(facts)
+    yield from _game_details(facts, board)
     if facts.told == "manager":
         yield "No referee was left to tell the players the result; the manager did."
     yield from _doubts(facts)
@@ -277,10 +279,11 @@ def _draw(facts: Facts) -> Iterator[str]:
         yield f"The number was {number}, says the referee; it was not drawn by the league."
 
 
-def _game_details(facts: Facts) -> Iterator[str]:
+def _game_details(facts: Facts, board: Sequence[str]) -> Iterator[str]:
     details = (facts.result and facts.result.game_details) or {}
-    if details:
+    if details or board:
         yield "At the end, by the game:"
+    yield from (f"  {line}" for line in board)
     for name, value in details.items():
         yield f"  {one_line(name, 64)}: {one_line(json.dumps(value), DETAIL_MAX)}"
 

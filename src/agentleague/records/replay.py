@@ -1,6 +1,6 @@
 """A decided match once more, step by step: the moves and numbers of each turn, and the board."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -9,9 +9,11 @@ from msgspec.structs import replace
 from agentleague.errors import LeagueError
 from agentleague.games.game import Game, Picture, picture_of
 from agentleague.protocol import draws
+from agentleague.protocol.printable import one_line, one_line_json, printable
 from agentleague.records.match_check import bytes_of
 from agentleague.records.match_story import Facts, Result, read
 
+NOTE_MAX = 500  # characters of how a match ended
 Moves = list[tuple[int, str, Any]]  # turn, player, move
 
 
@@ -40,6 +42,25 @@ def steps(game: Game, facts: Mapping[str, Any]) -> list[Step]:
     except Exception as error:  # The game is a plug-in, and the moves are the players'.
         note = f"No more is known: the game failed ({type(error).__name__}). The result: {note}"
     return [*made[:-1], replace(made[-1], note=note)] if made else []
+
+
+def board(played: Sequence[Step]) -> list[str]:
+    """The lines of the last picture; none where nothing was played, or nothing is drawn."""
+    last = played[-1].picture if played else None
+    return last.text.split("\n") if last and last != played[0].picture else []
+
+
+def in_words(facts: Mapping[str, Any], played: Sequence[Step]) -> Iterator[str]:
+    """Each step for a terminal: who moved what, and the board after it."""
+    name = read(facts).name
+    for step in played:
+        moves = [f"{name(each)}: {one_line_json(move)}" for each, move in step.moves.items()]
+        drawn = [] if step.number is None else [f"the number {step.number} was drawn"]
+        said = ", ".join([*moves, *drawn]) or "no move"
+        lines = [f"Turn {step.turn}  {said}" if step.turn else "Start"]
+        lines += [f"  {line}" for line in (step.picture.text.split("\n") if step.picture else ())]
+        lines += [one_line(step.note, NOTE_MAX)] if step.note else []
+        yield "\n".join(map(printable, lines))
 
 
 def _played(game: Game, match: Facts, result: Result) -> Iterator[Step]:

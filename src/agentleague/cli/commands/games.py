@@ -34,7 +34,8 @@ def command(game: str | None, as_json: bool) -> None:
     for each in games:
         options = ", ".join(f"{name}={value}" for name, value in each["options"].items())
         shown = f" ({options})" if options else ""
-        print(f"{each['name']:<{width}}  {each['error'] or each['summary']}{shown}")
+        draws = " [draws itself]" if each["draws_itself"] else ""
+        print(f"{each['name']:<{width}}  {each['error'] or each['summary']}{shown}{draws}")
 
 
 def _print_game(game: Game, as_json: bool) -> None:
@@ -51,6 +52,7 @@ def _print_game(game: Game, as_json: bool) -> None:
         "moves": None if moves is None else list(moves),
         "position": game.view(state, seat),
         "position_later": _later(game, state),
+        "draws_itself": hasattr(game, "show"),
     }
     if as_json:
         print_json(facts)
@@ -64,6 +66,7 @@ def _print_game(game: Game, as_json: bool) -> None:
     }
     if facts["position_later"] is not None:
         shown["Later"] = json.dumps(facts["position_later"])
+    shown["Draws itself"] = "yes" if facts["draws_itself"] else "no"
     print_facts(shown, game.name)
 
 
@@ -85,8 +88,10 @@ def _described(name: str) -> dict[str, Any]:
     try:
         game = plugins.load_game(name)
     except UnsupportedGame as error:
-        return {"name": name, "summary": "", "options": {}, "error": str(error)}
+        broken = {"summary": "", "options": {}, "draws_itself": False, "error": str(error)}
+        return {"name": name, **broken}
     options = dict(getattr(game, "defaults", {}))
     words = " ".join((game.__doc__ or "").partition("\n\n")[0].split())
     sentence, stop, _ = words.partition(". ")
-    return {"name": name, "summary": sentence + stop.strip(), "options": options, "error": None}
+    facts = {"name": name, "summary": sentence + stop.strip(), "options": options}
+    return facts | {"draws_itself": hasattr(game, "show"), "error": None}

@@ -2,9 +2,10 @@
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from math import log10, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,11 +20,12 @@ from agentleague.cli.options import Number, directory_option, game_choice, read_
 from agentleague.cli.progress import Progress
 from agentleague.dialects.table import in_words
 from agentleague.errors import LeagueError
+from agentleague.games.game import Game
 from agentleague.league.events import MatchDecided
 from agentleague.league.league import League
 from agentleague.league.standings import Standing
 from agentleague.protocol.messages import Rules
-from agentleague.records import match_story
+from agentleague.records import match_story, replay
 from agentleague.records.match_story import facts_of
 from agentleague.records.player_story import player_match
 from agentleague.records.reading import event_of
@@ -72,6 +74,7 @@ OTHER_MIN, OTHER_MAX = 1.0, 5.0  # bounds of the time for anything but a move
 )
 @click.option("--all", "all_matches", is_flag=True, help="Show a line for each match.")
 @click.option("-v", "--verbose", is_flag=True, help="Show each match in full, with the rules.")
+@click.option("--show", is_flag=True, help="Show each match turn by turn, with the board.")
 @directory_option("A new directory for the journal, to be kept; by default it is not.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; matches with --all or -v.")
 def command(
@@ -84,6 +87,7 @@ def command(
     move_seconds: float,
     all_matches: bool,
     verbose: bool,
+    show: bool,
     directory: Path | None,
     as_json: bool,
 ) -> None:
@@ -123,7 +127,9 @@ def command(
             shown = all_matches or verbose or matches == 1
             output.print_json(summary | ({"matches": list(_matches(league))} if shown else {}))
             return
-        _print(league, summary, failed, all_matches=all_matches, verbose=verbose)
+        tell = partial(_told, found, in_full=verbose, show=show)
+        is_told = verbose or show or matches == 1
+        _print(league, summary, failed, all_matches=all_matches, tell=tell if is_told else None)
     for player_id, text in (("P01", a), ("P02", b)):
         if IS_URL.match(text) and (matches > 1 or not failed):  # Else the match has said it.
             name = league.roster.member(player_id).display_name
@@ -262,13 +268,13 @@ def _print(
     failed: dict[str, Any] | None,
     *,
     all_matches: bool,
-    verbose: bool,
+    tell: Callable[[dict[str, Any]], list[str]] | None,
 ) -> None:
     first, second = summary["players"]
     count, lost = summary["score"]["matches"], summary["score"]["without_game"]
-    if verbose or count == 1:
+    if tell:
         for facts in _matches(league):
-            print("\n".join([*match_story.in_words(facts, in_full=verbose), ""]))
+            print("\n".join([*tell(facts), ""]))
     elif all_matches:
         rows = [_row(facts) for facts in _matches(league)]
         title = f"{summary['game_type']}: {_named(first)} against {_named(second)}"
@@ -291,8 +297,20 @@ def _print(
         print(f"  {lost:,} {were} lost without a game{no_elo}. In {failed['match_id']} {why}.")
     if lost < count:
         print("\n".join(compared(output.shown(first["display_name"]), summary["score"])))
-    if not all_matches and not verbose:
+    if not all_matches and not tell:
         output.say("See a line for each match with: --all")
+
+
+def _told(game: Game, facts: dict[str, Any], *, in_full: bool, show: bool) -> list[str]:
+    """One match: what was said and the board at the end, or every turn with its board."""
+    played = replay.steps(game, facts)
+    if not show:
+        return match_story.in_words(facts, in_full=in_full, board=replay.board(played))
+    story = match_story.in_words(facts, in_full=in_full)
+    return [
+        *(story if in_full else story[:1]),
+        *(f"\n{step}" for step in replay.in_words(facts, played)),
+    ]
 
 
 def compared(name: str, score: Mapping[str, Any]) -> list[str]:

@@ -82,7 +82,7 @@ def command(
     """
     missing: list[str] = []  # why there is no game
     findings, is_damaged = _findings(
-        directory, receipts, lambda name: _load(name, game, missing.append)
+        directory, receipts, lambda name: load_named(name, game, missing.append)
     )
     if as_json:
         is_true = findings.difference is None and not findings.game_missing
@@ -126,7 +126,7 @@ def _findings(
     return findings, is_damaged
 
 
-def _load(name: str, typed: str | None, on_missing: Callable[[str], None]) -> Game | None:
+def load_named(name: str, typed: str | None, on_missing: Callable[[str], None]) -> Game | None:
     """The game that was typed, else the installed one that the journal names, if there is one."""
     if typed:
         game = find_game(as_typed(typed))
