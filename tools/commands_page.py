@@ -52,7 +52,7 @@ def _command(parent: click.Context, name: str, command: click.Command) -> str:
         rows = [_row(each, context) for each in own if not EVERYWHERE & set(each.opts)]
         settings = (
             f"And an option for each [setting of a {name}](settings.md#settings-of-a-{name})."
-            if len(own) < len(options)
+            if any(isinstance(each, elsewhere) for each in options)
             else ""
         )
         return page(

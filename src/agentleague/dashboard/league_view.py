@@ -4,12 +4,13 @@ import sys
 from array import array
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from agentleague.errors import Damaged
+from agentleague.errors import Damaged, LeagueError
 from agentleague.games.game import Game
 from agentleague.league import event_text, events
 from agentleague.league.league import League
@@ -19,6 +20,7 @@ from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import JournalReader, Row
 from agentleague.runtime.host import JournalArchive
+from agentleague.runtime.plugins import load_game
 
 HAPPENINGS_MAX = 50  # of what just happened
 RATE_SECONDS = 10.0  # over which matches a second are counted
@@ -165,6 +167,11 @@ class LeagueView:
             if row.move is not None and row.answered_after is not None:
                 self.log_of(row.player_id).move_ms.append(row.answered_after)
 
+    def _opened(self, event: events.LeagueOpened, at: str) -> None:
+        if self.game is None:
+            with suppress(LeagueError):  # Pages show no boards of a game that is not installed.
+                self.game = load_game(event.game_type)
+
     def _round_ended(self, event: events.RoundEnded, at: str) -> None:
         rows = self.league.table.rows()
         self.points.append({row.player_id: (row.points, row.rank) for row in rows})
@@ -212,4 +219,5 @@ class LeagueView:
         events.MatchRuled: _ruled,
         events.MatchClosed: _closed,
         events.RoundEnded: _round_ended,
+        events.LeagueOpened: _opened,
     }

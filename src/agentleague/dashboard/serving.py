@@ -1,6 +1,7 @@
 """Serve a dashboard: its sockets, its server, what keeps it current, and its end."""
 
 import asyncio
+import errno
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agentleague.dashboard.app import Dashboard
 from agentleague.dashboard.following import Following
+from agentleague.runtime.processes import PORTS_TRIED, Place
+from agentleague.transport.http_server import listen
 
 HEAD_BYTES = 16_384
 HEAD_SECONDS = 10.0  # that the first request of a connection may take
@@ -35,6 +38,23 @@ class Connection(H11Protocol):
     def _close_if_silent(self) -> None:
         if self.cycle is None:
             self.transport.close()
+
+
+async def open_sockets(place: Place, *, moves_on: bool) -> list[socket.socket]:
+    """Listen there, or on the next free port. Raises OSError."""
+    for port in range(place.port, place.port + PORTS_TRIED):
+        try:
+            return await listen(place.hosts, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or not moves_on:
+                raise
+    raise OSError(f"no port from {place.port} on is free")
+
+
+def url_of(place: Place, port: int) -> str:
+    """What a person types into a browser."""
+    host = place.called_at or place.hosts[0]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 async def serve(

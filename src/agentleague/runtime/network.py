@@ -94,6 +94,16 @@ def place_of_manager(settings: ManagerSettings, say: Say) -> Place:
     return _called_at(called_at, place, say)
 
 
+def place_of_pages(bind: str, port: int, names: Sequence[str]) -> Place:
+    """Where a dashboard listens: on this machine only, unless it is told where."""
+    address = _address(bind)
+    place = Place(port, hosts=(address,) if address else LOCAL_HOSTS, aliases=names)
+    if not address or is_loopback(address):
+        return place
+    shown = (default_address(address) or SELF[address]) if address in EVERYWHERE else address
+    return replace(place, called_at=shown, aliases=(*names, *_names()))
+
+
 def _called_at(address: str, place: Place, say: Say) -> Place:
     if place.hosts[0] in EVERYWHERE and not place.endpoint:
         doubt = ", which only this machine can call" if is_loopback(address) else ""
@@ -111,7 +121,7 @@ def check_wish(name: str, value: str | Sequence[str]) -> None:
             _check_network(each)
     elif name == "endpoint" and value:
         parse_url(str(value))
-    elif name == "bind":
+    elif name in ("bind", "dashboard_bind"):
         _address(str(value))
 
 

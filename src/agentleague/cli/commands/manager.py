@@ -26,6 +26,7 @@ from agentleague.cli.settings_options import (
     given_settings,
     settings_options,
 )
+from agentleague.dashboard.process import DashboardProcess
 from agentleague.errors import Damaged, LeagueError, Lost
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
@@ -45,7 +46,15 @@ LINES_ABOVE = 6  # the last of what was said, above the live table
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 HERE = "\nIts table can still be read. Stop with Ctrl-C."
 CODES = ("--join-code", "--referee-code")
-OPENING = ("bind", "network", "lan", "trusted_proxies", "referee_access", "shared_dir")
+OPENING = (
+    "bind",
+    "dashboard_bind",
+    "network",
+    "lan",
+    "trusted_proxies",
+    "referee_access",
+    "shared_dir",
+)
 
 
 @click.command(cls=SettingsCommand)
@@ -111,6 +120,8 @@ def command(
         say(_state(role.league, settings, directory))
         running.tell(lambda sentence: say(with_directory(sentence, directory)))
         output.log_to_stderr(running, verbose)
+        file = game if _file(game) else ""
+        DashboardProcess(settings, directory, say, file).attach(running)
         with _following(role, settings, verbose) as progress:
 
             def at_end(_: object) -> None:
@@ -212,7 +223,7 @@ def _check(given: Given, asked: ManagerSettings, is_new: bool) -> None:
     if asked.referee_access == "local" and is_code and not asked.referee_code:
         problem = 'is "local", which holds on one machine only: write "code", and a referee_code'
         raise given.wrong("referee_access", problem)
-    for name in ("lan", "trusted_proxies", "endpoint", "bind"):
+    for name in ("lan", "trusted_proxies", "endpoint", "bind", "dashboard_bind"):
         try:
             check_wish(name, getattr(asked, name))
         except LeagueError as error:

@@ -1,0 +1,143 @@
+"""The dashboard beside a manager: a process of its own, and what `GET /` at the manager says of it.
+
+It imports nothing of the extra: a manager is no larger for its pages, and runs without them. The
+child ends when its stdin ends, however the manager ended.
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from agentleague.protocol.hosts import is_loopback
+from agentleague.protocol.printable import printable
+from agentleague.roles.settings import ManagerSettings
+from agentleague.roles.stimuli import Headers, read_headers
+from agentleague.runtime.network import EVERYWHERE
+from agentleague.runtime.processes import Running
+from agentleague.transport.http_response import HttpRequest, Response
+
+NEEDED = ("jinja2", "starlette", "uvicorn")
+INSTALL = "pip install 'agentleague[dashboard]'"
+MISSING = f"The pages of a league need more packages; install them with: {INSTALL}"
+END_SECONDS = 5.0  # that the child may take to end
+PLAIN: Headers = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")]
+
+
+def has_extra() -> bool:
+    """Whether the packages of the extra are installed."""
+    return all(find_spec(name) for name in NEEDED)
+
+
+class DashboardProcess:
+    """The child of one manager; `url` is where it shows its pages, `why` there are none."""
+
+    def __init__(
+        self, settings: ManagerSettings, directory: Path, say: Callable[[str], None], game: str = ""
+    ) -> None:
+        self.url, self.why = "", "" if settings.dashboard else "The dashboard is off."
+        self._bind, self._port = settings.dashboard_bind, settings.dashboard_port
+        self._is_apart = settings.is_apart
+        self._directory, self._say, self._game = directory, say, game
+        self._name = urlsplit(settings.endpoint).hostname or ""
+        self._task: asyncio.Task[None] | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._is_stopping = False
+
+    def attach(self, running: Running) -> None:
+        """Let a manager that is open lead browsers to the pages, and begin to show them."""
+        server = running.transport.server
+        server.route("/", ("GET",), self._answer)
+        server.route("/favicon.ico", ("GET",), lambda request, respond: respond(204, b""))
+        if not self.why:
+            self._task = asyncio.create_task(self._run())
+            running.leaving.append(self.stop)
+
+    async def stop(self) -> None:
+        """End the child, and wait for its end."""
+        self._is_stopping = True
+        if self._process and self._process.stdin:
+            self._process.stdin.close()
+        elif self._task:
+            self._task.cancel()
+        if self._task:
+            await asyncio.wait([self._task], timeout=END_SECONDS)
+        if self._process and self._process.returncode is None:
+            self._process.kill()
+
+    async def _run(self) -> None:
+        if not has_extra():
+            self._failed(MISSING)
+            return
+        words = ["dashboard", str(self._directory), "--beside", "--port", str(self._port)]
+        options = {"--bind": self._bind, "--game": self._game, "--name": self._name}
+        words += [word for pair in options.items() if pair[1] for word in pair]
+        pipe = asyncio.subprocess.PIPE
+        try:
+            self._process = process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "agentleague", *words),
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                start_new_session=True,  # Ctrl-C is for the manager.
+            )
+        except OSError as error:
+            self._failed(f"The dashboard cannot be started: {error}")
+            return
+        assert process.stdout
+        assert process.stderr
+        last = asyncio.create_task(_last_line(process.stderr))
+        self.url = (await process.stdout.readline()).decode().strip()
+        if self.url:
+            self._say(f"See it in a browser: {self.url}{self._who_can()}")
+        why = await last
+        await process.wait()
+        if not self._is_stopping:
+            self._failed(f"The dashboard has ended: {why or process.returncode}")
+
+    def _failed(self, why: str) -> None:
+        self.url, self.why = "", why
+        self._say(f"{why}\nWithout pages: --no-dashboard")
+
+    def _who_can(self) -> str:
+        if self._is_beyond:
+            return "\nThe whole network can see these pages."
+        if self._is_apart:
+            return "\nOnly this machine can; to show it to others, add: --dashboard-bind 0.0.0.0"
+        return ""
+
+    @property
+    def _is_beyond(self) -> bool:
+        return bool(self._bind) and not is_loopback(self._bind)
+
+    def _answer(self, request: HttpRequest, respond: Response) -> None:
+        """Lead a browser to the pages, or say why there are none for it."""
+        host = urlsplit(f"http://{read_headers(request.head).get('host', '')}").hostname or ""
+        is_here = is_loopback(request.source) and is_loopback(host) and not request.is_forwarded
+        if self.why:
+            start = f"See the league with: league dashboard {self._directory}"
+            respond(404, f"{self.why}\n{start}\n".encode(), PLAIN)
+        elif not self.url:
+            wait = [("Retry-After", "1"), ("Refresh", "1")]
+            respond(503, b"The dashboard is starting.\n", [*PLAIN, *wait])
+        elif not is_here and not self._is_beyond:
+            respond(
+                403, b"The organiser shows the pages of this league on one machine only.\n", PLAIN
+            )
+        else:
+            own = urlsplit(self.url)
+            is_any = self._bind in ("", *EVERYWHERE)
+            named = (f"[{host}]" if ":" in host else host) if is_any and host else own.hostname
+            respond(302, b"", [("Location", f"http://{named}:{own.port}/"), PLAIN[1]])
+
+
+async def _last_line(stream: asyncio.StreamReader) -> str:
+    """What a process said last, when it has ended."""
+    last = ""
+    with suppress(ValueError):  # A line without end is none of ours.
+        while line := await stream.readline():
+            last = line.decode(errors="replace").strip() or last
+    return printable(last.removeprefix("Error: "))
