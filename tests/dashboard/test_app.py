@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import sqlite3
+import zlib
 
 import pytest
 from starlette.responses import PlainTextResponse
@@ -228,6 +229,25 @@ def test_a_page_is_made_once_for_all_who_look_at_it(cup, page):
 
     assert first == second
     assert len(made) == 1
+
+
+def test_events_are_compressed_for_who_can_read_it(cup):
+    async def look(pages):
+        reader, writer = await asyncio.open_connection("127.0.0.1", pages.port)
+        head = b"GET /events?page=/ HTTP/1.0\r\nHost: 127.0.0.1\r\nAccept-Encoding: gzip\r\n\r\n"
+        writer.write(head)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        text, packing = b"", zlib.decompressobj(zlib.MAX_WBITS | 16)
+        async with asyncio.timeout(SECONDS):
+            while b"event: page" not in text or not text.endswith(b"\n\n"):
+                text += packing.decompress(await reader.read(65_536))
+        writer.close()
+        return answer, text
+
+    head, text = run(cup, look)
+
+    assert b"content-encoding: gzip" in head.lower()
+    assert text.startswith(b"retry: 2000\n\nevent: state\n")
 
 
 def test_a_stream_ends_when_its_reader_leaves_and_there_are_not_too_many(cup, monkeypatch):

@@ -136,8 +136,11 @@ class Dashboard:
         self._find(where)
         if self.live.streams >= STREAMS_MAX:
             return self._failure(request, 503, "Too many pages are open.", {"Retry-After": "10"})
-        headers = {"X-Accel-Buffering": "no"}  # nginx would hold events back.
-        events = self.live.stream(where)
+        headers = {"X-Accel-Buffering": "no", "Vary": "Accept-Encoding"}  # nginx holds them back.
+        packs = "gzip" in request.headers.get("accept-encoding", "")
+        if packs:
+            headers["Content-Encoding"] = "gzip"
+        events = self.live.stream(where, packs=packs)
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
     async def _health(self, request: Request) -> Response:

@@ -2,10 +2,11 @@
 
 import asyncio
 import re
+import zlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from jinja2 import Environment
@@ -26,21 +27,26 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 Find = Callable[[str], tuple[Page, Mapping[str, str]]]  # by path and query; LeagueError if none
 
 
+class _Event(NamedTuple):
+    """An event as it is sent, and so that it can be sent in any gzip stream after any other."""
+
+    plain: bytes
+    packed: bytes
+
+
 class _Channel(Struct):
     """The newest events of one page, by kind, for all its streams."""
 
-    events: dict[str, bytes] = msgspec.field(default_factory=dict)
+    texts: dict[str, str] = msgspec.field(default_factory=dict)
+    events: dict[str, _Event] = msgspec.field(default_factory=dict)
     changed: Any = msgspec.field(default_factory=asyncio.Event)  # until there is another event
     streams: int = 0
 
-    def tell(self, kind: str, text: str) -> None:
-        """Tell an event, unless it is the same as the last of its kind."""
-        data = "".join(f"data: {line}\n" for line in LINE_END.split(text))
-        event = f"event: {kind}\n{data}\n".encode()
-        if event != self.events.get(kind):
-            self.events[kind] = event
-            self.changed.set()
-            self.changed = asyncio.Event()
+    def tell(self, kind: str, text: str, event: _Event) -> None:
+        """Let all streams send this next."""
+        self.texts[kind], self.events[kind] = text, event
+        self.changed.set()
+        self.changed = asyncio.Event()
 
 
 class LivePages:
@@ -73,24 +79,26 @@ class LivePages:
             self._made.popitem(last=False)
         return html
 
-    async def stream(self, where: str) -> AsyncIterator[bytes]:
-        """The events of a page, the newest of each kind first; a slow reader misses some."""
+    async def stream(self, where: str, *, packs: bool = False) -> AsyncIterator[bytes]:
+        """The newest events of a page, as gzip if it `packs`; a slow reader misses some."""
         channel = self._channels.setdefault(where, _Channel())
         channel.streams += 1
         self._is_watched.set()
-        sent: dict[str, bytes] = {}
+        sent: dict[str, _Event] = {}
         try:
-            yield b"retry: 2000\n\n"
+            if packs:
+                yield GZIP_HEAD
+            yield RETRY[packs]
             while not self._is_closed:
                 changed = channel.changed
                 for kind, event in [*channel.events.items()]:
                     if sent.get(kind) is not event:
                         sent[kind] = event
-                        yield event
+                        yield event[packs]
                 try:
                     await asyncio.wait_for(changed.wait(), HEARTBEAT_SECONDS)
                 except TimeoutError:
-                    yield b": still here\n\n"
+                    yield HEARTBEAT[packs]
         finally:
             channel.streams -= 1
             if not channel.streams:
@@ -121,10 +129,29 @@ class LivePages:
             "is_ready": not waits_for,
             "is_over": view.league.phase is Phase.COMPLETED,
         }
-        channel.tell("state", msgspec.json.encode(state).decode())
+        news = {"state": msgspec.json.encode(state).decode()}
         if not waits_for:
             with suppress(LeagueError):  # It was there when the stream began.
-                channel.tell("page", main_of(await self.html(where)))
+                news["page"] = main_of(await self.html(where))
+        for kind, text in news.items():
+            if text != channel.texts.get(kind):
+                channel.tell(kind, text, await self._following.do(_event, kind, text))
+
+
+def _event(kind: str, text: str) -> _Event:
+    data = "".join(f"data: {line}\n" for line in LINE_END.split(text))
+    return _packed(f"event: {kind}\n{data}\n".encode())
+
+
+def _packed(plain: bytes) -> _Event:
+    """A flush at the end and no look back: one piece fits all streams, and is packed once."""
+    packing = zlib.compressobj(4, wbits=-zlib.MAX_WBITS)
+    return _Event(plain, packing.compress(plain) + packing.flush(zlib.Z_FULL_FLUSH))
+
+
+GZIP_HEAD = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+RETRY = _packed(b"retry: 2000\n\n")
+HEARTBEAT = _packed(b": still here\n\n")
 
 
 def main_of(html: str) -> str:
