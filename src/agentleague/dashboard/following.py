@@ -177,6 +177,7 @@ class Following:
 
     async def _ask(self) -> None:
         url = await asyncio.to_thread(self.manager_url)
+        self.view.league.manager_url = url  # Pages say there how to join.
         try:
             if url:
                 async with asyncio.timeout(ANSWER_SECONDS):

@@ -7,14 +7,12 @@ const main = document.getElementById("main");
 const bar = document.getElementById("connection");
 const said = document.getElementById("said");
 const REST_MS = 1500; // A section is left alone for so long after the pointer moved over it.
-const RETRY_SECONDS = 3;
-const TURN_MS = 15000; // of pages on a wall
+const [RETRY_SECONDS, TURN_MS] = [3, 15000]; // The latter is of pages on a wall.
 
 let source = null; // the event stream
 let newest = null; // the newest <main>, until all of it is taken over,
 let taken = new Set(); // and the sections of it that were
-let lastGood = new Date();
-let retryIn = 0;
+let [lastGood, retryIn] = [new Date(), 0];
 let pointerAt = -REST_MS;
 let lastSaid = Number(document.querySelector(".happenings [data-key]")?.dataset.key || 0);
 
@@ -25,11 +23,12 @@ function isInUse(section) {
   const selection = getSelection();
   const isPointed = section.matches(":hover") && performance.now() - pointerAt < REST_MS;
   const isSelected = !selection.isCollapsed && section.contains(selection.anchorNode);
-  return isPointed || isSelected || section.querySelector(":focus-visible") !== null;
+  return isPointed || isSelected || section.querySelector(":focus-visible");
 }
 
+const resultIn = (row) => row.querySelector(".points, .versus")?.textContent;
+
 function highlight(node) {
-  if (node.nodeName !== "TR" && !node.closest?.(".happenings")) return;
   if (!isCalm()) node.animate([{ backgroundColor: "var(--fresh)" }, {}], 200);
 }
 
@@ -55,9 +54,9 @@ function patch(old, wanted) {
     if (same === at) at = at.nextSibling;
     else old.insertBefore(same, at);
     if (same.isEqualNode(next)) continue;
+    if (key && resultIn(same) !== resultIn(next)) highlight(same);
     if (same.nodeType !== Node.ELEMENT_NODE) same.data = next.data;
     else patch(same, next);
-    if (key) highlight(same);
   }
   while (at) [at] = [at.nextSibling, at.remove()];
 }
@@ -67,6 +66,7 @@ function patchSliding(section, wanted) {
   const rows = isCalm() ? [] : [...section.querySelectorAll("tr[data-key]")];
   const before = rows.map((row) => row.getBoundingClientRect().top);
   patch(section, wanted);
+  taken.add(section.id);
   const after = rows.map((row) => row.getBoundingClientRect().top);
   rows.forEach((row, index) => {
     const from = row.isConnected ? before[index] - after[index] : 0;
@@ -85,8 +85,8 @@ function takeOver() {
   for (const section of main.querySelectorAll("[data-live]")) {
     const wanted = newest.querySelector(`#${CSS.escape(section.id)}`);
     if (taken.has(section.id) || section.isEqualNode(wanted)) continue;
-    if (!isInUse(section)) taken.add(section.id) && patchSliding(section, wanted.cloneNode(true));
-    else isWaiting = true;
+    if (isInUse(section)) isWaiting = true;
+    else patchSliding(section, wanted.cloneNode(true));
   }
   if (!isWaiting) newest = null;
   for (const each of document.querySelectorAll("[data-from]")) {
@@ -95,7 +95,7 @@ function takeOver() {
   const result = main.querySelector("[data-kind=match_decided]");
   if (result && Number(result.dataset.key) > lastSaid) {
     lastSaid = Number(result.dataset.key);
-    said.textContent = result.querySelector("span").textContent;
+    said.textContent = result.querySelector("a").textContent;
   }
 }
 
