@@ -1,12 +1,15 @@
 """The page of a match: the verdict, what was said, what was unusual, and the proof of its draw."""
 
+import hmac
+from hashlib import sha256
+
 import msgspec
 import pytest
 from msgspec import Raw
 
 from agentleague.dashboard.pages import PAGES
-from agentleague.errors import MatchMismatch
-from agentleague.games import even_odd
+from agentleague.errors import MatchMismatch, WrongType
+from agentleague.games import even_odd, tic_tac_toe
 from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, MatchRuled
 from agentleague.protocol.messages import Exchange
 from dashboard.views import page_of, view_of
@@ -28,6 +31,14 @@ def facts(events, match_id="R1M1", **live):
     view = view_of(events, **live)
     view.game = even_odd
     return PAGES["match"].facts(view, {"match_id": match_id})
+
+
+def cross_wins():
+    """A match of tic-tac-toe that X wins in five turns."""
+    cells = [(turn, ("P01", "P02")[turn % 2], cell) for turn, cell in enumerate((0, 3, 1, 4, 2))]
+    view = view_of(one_match(cells, game=tic_tac_toe).events)
+    view.game = tic_tac_toe
+    return view
 
 
 def test_a_match_that_is_won_has_a_score_a_verdict_and_advice():
@@ -139,6 +150,50 @@ def test_the_proof_of_a_draw_is_checked_and_a_lie_is_named():
     assert facts(otherwise(events, "R1M1", drawn_number=4))["ended"]["proof"]["problems"] == [
         "the number drawn is 4 in the journal, but 9 follows from seed and moves"
     ]
+
+
+def test_the_number_follows_from_what_the_proof_names():
+    proof = facts(one_match(BOTH).events)["ended"]["proof"]
+
+    (drawn,) = proof["draws"]
+    signed = hmac.new(bytes.fromhex(proof["seed"]), drawn["text"].encode(), "sha256").digest()
+    low, high = drawn["bounds"]
+    assert low + int.from_bytes(signed, "big") % (high - low + 1) == drawn["number"] == 9
+    assert sha256(proof["sealed"].encode()).hexdigest() == proof["commitment"]
+
+
+def test_a_match_is_stepped_through_by_the_turn_in_the_address():
+    view = cross_wins()
+
+    def step(**params):
+        return PAGES["match"].facts(view, {"match_id": "R1M1", **params})["ended"]
+
+    assert step()["turn"] == 5
+    assert step(turn="2")["turn"] == 2
+    assert step(turn="2")["steps"][2]["moves"] == [
+        {"player": {"id": "P02", "name": "Agent 2"}, "move": "3"}
+    ]
+    assert len({step(turn=str(turn))["picture"]["text"] for turn in range(6)}) == 6
+    html = page_of(view, "match", match_id="R1M1", turn="2")
+    assert 'class="board"' in html
+    for turn in (0, 1, 3, 5):
+        assert f'href="/match/R1M1?turn={turn}#board"' in html
+    for wrong in ("6", "-1", "x", "٣"):
+        with pytest.raises(WrongType, match="turn must be a number from 0 to 5"):
+            step(turn=wrong)
+
+
+def test_without_its_game_a_match_has_its_moves_and_says_why_there_is_no_board():
+    view = cross_wins()
+    view.game = None
+
+    ended = PAGES["match"].facts(view, {"match_id": "R1M1"})["ended"]
+
+    assert ended["picture"] is None
+    assert [step["moves"][0]["move"] for step in ended["steps"][1:]] == ["0", "3", "1", "4", "2"]
+    html = page_of(view, "match", match_id="R1M1")
+    assert "the game tic_tac_toe is not installed here" in html
+    assert "turn=2" not in html
 
 
 def test_a_match_that_is_not_there_is_an_error_that_says_which_are():

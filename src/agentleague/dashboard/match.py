@@ -1,15 +1,22 @@
 """One match: who won and why, what was said to whom, move by move, and how its draw is proved."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
+
+import msgspec
 
 from agentleague.dashboard import paging
 from agentleague.dashboard.league_view import LeagueView
+from agentleague.league.events import MatchDecided
 from agentleague.league.league import Phase
 from agentleague.league.match_records import MatchRecord
+from agentleague.protocol import draws
 from agentleague.protocol.printable import one_line, one_line_json
-from agentleague.records import match_check, match_story
+from agentleague.records import match_check, match_story, replay
 from agentleague.records.match_story import HARMLESS, Contact, Facts, cause_of, is_failure
+from agentleague.records.replay import Step
 
 ASKED = {
     "GAME_INVITATION": "invited to the match",
@@ -74,6 +81,7 @@ def _ended(
     ended, record = view.ended[match.match_id], view.league.matches[match.match_id]
     ending, decided = told["ending"], record.decided
     assert decided
+    steps = replay.steps(view.game, told) if view.game else _moves(decided)
     return {
         "score": [SCORES[ended.outcome(each)] for each in ended.players],
         "outcomes": [ended.outcome(each) for each in ended.players],
@@ -102,7 +110,8 @@ def _ended(
             for name, value in ((match.result and match.result.game_details) or {}).items()
         },
         "reported": None if decided.verified else one_line_json(decided.result.choices),
-        "proof": _proof(view, record),
+        **_replayed(view, steps, params),
+        "proof": _proof(view, record, steps),
     }
 
 
@@ -143,18 +152,64 @@ def _exchange(view: LeagueView, row: Contact) -> dict[str, Any]:
     }
 
 
-def _proof(view: LeagueView, record: MatchRecord) -> dict[str, Any]:
+def _moves(decided: MatchDecided) -> list[Step]:
+    """The moves turn by turn, where nobody has the game."""
+    turns = groupby(decided.moves, itemgetter(0))
+    made = [
+        Step(turn + 1, {each[1]: each[2] for each in moves}, None, None) for turn, moves in turns
+    ]
+    return [Step(0, {}, None, None), *made]
+
+
+def _replayed(view: LeagueView, steps: Sequence[Step], params: Mapping[str, str]) -> dict[str, Any]:
+    """The moves of each turn, and the picture after the one that is asked for."""
+    last = max(0, len(steps) - 1)
+    turn = paging.number(params, "turn", 0, last, default=last)
+    return {
+        "turn": turn,
+        "steps": [
+            {
+                "turn": step.turn,
+                "moves": [
+                    {"player": paging.agent(view, each), "move": one_line_json(move)}
+                    for each, move in step.moves.items()
+                ],
+                "number": step.number,
+            }
+            for step in steps
+        ],
+        "picture": msgspec.to_builtins(steps[turn].picture) if steps else None,
+        "note": one_line(steps[-1].note, 500) if steps else "",
+    }
+
+
+def _proof(view: LeagueView, record: MatchRecord, steps: Sequence[Step]) -> dict[str, Any]:
     """How anybody can check that nobody chose the numbers of a match."""
     opened, decided = view.league.rules, record.decided
     assert decided
-    problems = list(match_check.result_problem(record, decided, view.game, opened))
+    at = (opened.league_id, record.match_id)
+    drawn = [step for step in steps if step.bounds] if decided.verified else []
     return {
         "commitment": record.commitment,
         "seed": decided.seed,
-        "sealed": f"commit-v1|{opened.league_id}|{record.match_id}|{decided.seed}",
+        "sealed": f"commit-v1|{'|'.join(at)}|{decided.seed}",
+        "draws": [
+            {
+                "turn": step.turn,
+                "number": step.number,
+                "bounds": list(step.bounds or ()),
+                "text": draws.draw_text(
+                    *at, index, [move for move in decided.moves if move[0] < step.turn]
+                ),
+            }
+            for index, step in enumerate(drawn)
+        ],
         "verified": decided.verified,  # not by the word of a referee that does not lock
         "has_game": view.game is not None,
-        "problems": list(map(one_line, problems)),
+        "problems": [
+            one_line(each)
+            for each in match_check.result_problem(record, decided, view.game, opened)
+        ],
         "drawn_anew": record.drawn_anew,
         "command": "league verify DIR",
     }

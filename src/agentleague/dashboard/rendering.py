@@ -12,6 +12,7 @@ from agentleague.dashboard import plots
 from agentleague.dashboard.heading import heading
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Page
+from agentleague.dashboard.svg import safe_svg
 
 # Where a page is: link("match", match_id="R1M1") -> "/match/R1M1"; empty if there is no such page,
 # then templates write the words without a link.
@@ -28,7 +29,7 @@ def environment(link: Link) -> Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"link": link, "heading": heading, "release": version("agentleague")}
-    made.globals["plots"] = plots
+    made.globals |= {"plots": plots, "safe_svg": safe_svg}
     made.filters |= {"twin": twin, "capitalized": lambda words: words[:1].upper() + words[1:]}
     return made
 

@@ -47,9 +47,13 @@ def number(  # noqa: PLR0913 - six names that only make sense together.
 ) -> int:
     """The number drawn at the lock of that index, from low to high."""
     low, high = bounds
-    text = f"draw-v1|{league_id}|{match_id}|{index}|{moves_digest(moves)}"
-    drawn = int.from_bytes(_hmac(seed, text), "big")
+    drawn = int.from_bytes(_hmac(seed, draw_text(league_id, match_id, index, moves)), "big")
     return low + drawn % (high - low + 1)
+
+
+def draw_text(league_id: str, match_id: str, index: int, moves: Moves) -> str:
+    """The number follows from the HMAC of this, with the seed as its key."""
+    return f"draw-v1|{league_id}|{match_id}|{index}|{moves_digest(moves)}"
 
 
 def _hmac(key: bytes, text: str) -> bytes:

@@ -25,6 +25,7 @@ class Step(Struct, frozen=True):
     number: int | None
     picture: Picture | None  # None where the game does not draw itself
     note: str = ""  # of the last step: how the match ended, or why there are no more steps
+    bounds: tuple[int, int] | None = None  # between which the number was drawn
 
 
 def steps(game: Game, facts: Mapping[str, Any]) -> list[Step]:
@@ -84,7 +85,7 @@ def _played(game: Game, match: Facts, result: Result) -> Iterator[Step]:
         state = game.play(state, {seats[each]: move for each, move in made.items()}, number)
         if not match.verified and game.outcome(state) is None:
             raise LeagueError("its referee did not report all moves")
-        yield Step(turn + 1, made, number, picture_of(game, state))
+        yield Step(turn + 1, made, number, picture_of(game, state), bounds=bounds)
 
 
 def _moves(match: Facts, result: Result) -> Moves:
