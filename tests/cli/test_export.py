@@ -31,6 +31,7 @@ def test_it_prints_where_the_files_are(tmp_path):
     assert done.stderr == (
         f"18 files: {LEAGUE_ID}, 6 matches decided.\n"
         f"The table is in {csv}; what else there is says {out / 'README.txt'}.\n"
+        f"To look at, in one file: league report {cup}\n"
     )
     for line in (out / "README.txt").read_text().splitlines()[2::2]:
         assert (out / line).is_file()

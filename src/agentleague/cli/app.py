@@ -48,6 +48,7 @@ SECTIONS = {
         "watch": "Follow a league until its end, in this terminal.",
         "dashboard": "Show a league in the browser, live or when it is over.",
         "verify": "Recompute a league from its journal: draws, results, table.",
+        "report": "Write a league as one HTML file, or as pages to publish.",
         "export": "Write a league as files: JSON, CSV, logs.",
     },
     "Know more": {

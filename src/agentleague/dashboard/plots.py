@@ -160,8 +160,8 @@ def response_times(ms: Sequence[int], limit_ms: int | None) -> Markup:
     marks.append(("c3", f"95 % within {_duration(slow)}", slow))
     if limit_ms and limit_ms > 0:
         marks.append(("loss", f"limit {_duration(limit_ms)}", limit_ms))
-    first = math.floor(math.log10(times[0]))
-    last = math.floor(math.log10(max(times[-1], limit_ms or 1))) + 1
+    first = math.floor(math.log10(min(times[0], marks[-1][2])))
+    last = math.floor(math.log10(max(times[-1], marks[-1][2]))) + 1
     size = (last - first) / BARS_MAX  # of a bar, in powers of ten
     counts = Counter(min(BARS_MAX - 1, int((math.log10(each) - first) / size)) for each in times)
     high = max(counts.values())
@@ -379,7 +379,7 @@ def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
 
 def _width(text: str) -> float:
     """About how wide text is, in units."""
-    return sum(13 if unicodedata.east_asian_width(char) in "WF" else 7 for char in text)
+    return sum(13 if unicodedata.east_asian_width(char) in "WF" else 7.4 for char in text)
 
 
 def _cut(text: str, room: float) -> str:

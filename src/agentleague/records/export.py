@@ -4,10 +4,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentleague.errors import LeagueError
 from agentleague.league.league import League
@@ -16,7 +16,18 @@ from agentleague.roles.ports import Row
 from agentleague.storage.lock import set_lock
 
 MARK = "export.json"  # says of which league the tree is, and which files are ours
-OWN_NAMES = {MARK, "README.txt", "config", "data", "logs"}  # at the top of a tree
+
+
+class Tree(NamedTuple):
+    """A kind of tree: what it is called, its file that says so, all else at its top, its option."""
+
+    kind: str
+    mark: str
+    own: str  # a regular expression
+    option: str
+
+
+EXPORT = Tree("export", MARK, r"README\.txt|config|data|logs", "--out")
 
 
 def write_tree(league: League, rows: Sequence[Row], out: Path) -> int:
@@ -25,17 +36,24 @@ def write_tree(league: League, rows: Sequence[Row], out: Path) -> int:
     Raises LeagueError if `out` is there and neither empty nor an earlier export of this league to
     which nothing was added.
     """
+    return put_tree(EXPORT, league, rows[-1], export_files.files(league, rows), out)
+
+
+def put_tree(
+    tree: Tree, league: League, last: Row, made: Iterable[export_files.File], out: Path
+) -> int:
+    """Write these files under `out`, all or none, as `write_tree` does; how many there are."""
     out = out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
-    _clear_beside(out)
-    _check_place(out, league.rules.league_id)
+    _clear_beside(tree, out)
+    _check_place(tree, out, league.rules.league_id)
     beside = out.with_name(f".{out.name}.{token_hex(4)}")
     beside.mkdir()
     try:
-        with (beside / MARK).open("w", encoding="utf-8", newline="") as mark:
+        with (beside / tree.mark).open("w", encoding="utf-8", newline="") as mark:
             set_lock(mark.fileno(), True)  # as long as somebody writes there
-            names = [write_file(beside, file) for file in export_files.files(league, rows)]
-            head = f"{rows[-1].seq}:{rows[-1].hash.hex()}"
+            names = [write_file(beside, file) for file in made]
+            head = f"{last.seq}:{last.hash.hex()}"
             about = {"league_id": league.rules.league_id, "head": head, "files": names}
             mark.write(json.dumps(about, indent=2) + "\n")
         _put(beside, out)
@@ -44,17 +62,18 @@ def write_tree(league: League, rows: Sequence[Row], out: Path) -> int:
     return len(names) + 1
 
 
-def _clear_beside(out: Path) -> None:
-    """Remove what exports that were killed left; the tree that one moved away comes back."""
+def _clear_beside(tree: Tree, out: Path) -> None:
+    """Remove what commands that were killed left; the tree that one moved away comes back."""
+    own = re.compile(f"{re.escape(tree.mark)}|{tree.own}")
     name = re.compile(rf"\.{re.escape(out.name)}\.[0-9a-f]{{8}}(\.old)?")
     for path in list(out.parent.iterdir()):
         if not name.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
             continue
-        if _is_written(path.with_name(path.name.removesuffix(".old")) / MARK):
+        if _is_written(path.with_name(path.name.removesuffix(".old")) / tree.mark):
             continue
         if path.suffix == ".old" and not out.exists():
             path.rename(out)
-        elif {each.name for each in path.iterdir()} <= OWN_NAMES:
+        elif all(own.fullmatch(each.name) for each in path.iterdir()):
             shutil.rmtree(path)
 
 
@@ -70,11 +89,11 @@ def _is_written(mark: Path) -> bool:
     return False
 
 
-def _check_place(out: Path, league_id: str) -> None:
+def _check_place(tree: Tree, out: Path, league_id: str) -> None:
     if not out.exists():
         return
     if not out.is_dir():
-        raise LeagueError(f"{out} is a file; choose another --out")
+        raise LeagueError(f"{out} is a file; choose another {tree.option}")
     found = {
         (Path(folder) / name).relative_to(out).as_posix()
         for folder, _, names in os.walk(out)
@@ -82,22 +101,23 @@ def _check_place(out: Path, league_id: str) -> None:
     }
     if not found:
         return
-    mark = _mark(out)
+    mark = _mark(out / tree.mark)
     if mark is None:
-        raise LeagueError(f"{out} is not empty and no export; choose another --out")
+        raise LeagueError(f"{out} is not empty and no {tree.kind}; choose another {tree.option}")
     if mark.get("league_id") != league_id:
-        raise LeagueError(f"{out} is an export of another league; choose another --out")
-    added = found - set(mark.get("files", ())) - {MARK}
+        of_another = f"{out} is an {tree.kind} of another league"
+        raise LeagueError(f"{of_another}; choose another {tree.option}")
+    added = found - set(mark.get("files", ())) - {tree.mark}
     if added:
         raise LeagueError(
-            f"{out} holds {min(added)}, which no export wrote; move it away, or choose another "
-            "--out"
+            f"{out} holds {min(added)}, which no {tree.kind} wrote; move it away, or choose "
+            f"another {tree.option}"
         )
 
 
-def _mark(out: Path) -> dict[str, Any] | None:
+def _mark(path: Path) -> dict[str, Any] | None:
     try:
-        mark = json.loads((out / MARK).read_text(encoding="utf-8"))
+        mark = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return mark if isinstance(mark, dict) else None

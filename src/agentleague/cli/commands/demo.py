@@ -1,5 +1,6 @@
 """`league demo`: a whole league on this machine."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -121,7 +122,7 @@ def command(
     if as_json:
         output.print_json(_summary(played, kept))
     else:
-        _print_result(played, kept)
+        _print_result(played, kept, game)
 
 
 def _how_many(players: int | None, brought: Sequence[str]) -> int:
@@ -139,7 +140,7 @@ def _how_many(players: int | None, brought: Sequence[str]) -> int:
     return players
 
 
-def _print_result(played: Played, kept: Path | None) -> None:
+def _print_result(played: Played, kept: Path | None, game: str) -> None:
     league = played.league
     rows = output.row_dicts(league.table.rows())
     again = f"{_command()} standings {dir_option(kept)}" if kept else ""
@@ -154,7 +155,12 @@ def _print_result(played: Played, kept: Path | None) -> None:
         f"({rate:,.{int(rate < 10)}f} matches/s)."
     )
     if kept:
-        output.say(f"The journal is in {kept}; print the table again with:\n  {again}")
+        file = f" --game {shlex.quote(game)}" if game.endswith(".py") else ""
+        report = f"{_command()} report {shlex.quote(str(kept))}{file}"
+        output.say(
+            f"The journal is in {kept}; print the table again with:\n  {again}\n"
+            f"Write all of it, with plots and every match, as one page:\n  {report}"
+        )
     for row in [row for row in rows if row["technical_losses"]][:LOSERS_MAX]:
         where = dir_option(kept) if kept else "--dir DIR, if you play with --dir DIR"
         output.say(

@@ -1,5 +1,6 @@
 """`league export`: a league as files."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -45,5 +46,7 @@ def command(directory: Path, out: Path) -> None:
     decided = counted(league.decided_total, "match", "matches")
     say(
         f"{counted(count, 'file')}: {league.rules.league_id}{state}, {decided} decided.\n"
-        f"The table is in {out / table_path(league)}; what else there is says {out / 'README.txt'}."
+        f"The table is in {out / table_path(league)}; what else there is says "
+        f"{out / 'README.txt'}.\n"
+        f"To look at, in one file: league report {shlex.quote(str(directory))}"
     )

@@ -278,6 +278,7 @@ def _print_end(league: League, directory: Path, game: str, more: str = "") -> No
     shown = shlex.quote(str(directory))
     say(
         f"Check it with: league verify {shown}{_file(game)}\n"
+        f"See all of it in one file: league report {shown}{_file(game)}\n"
         f"Publish it with: league export {shown} --out {shlex.quote(f'{directory}-files')}\n"
         f"Begin another with: {_this_command()} --dir ANOTHER{more}"
     )

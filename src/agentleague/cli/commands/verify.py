@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -16,6 +16,7 @@ from agentleague.protocol.printable import one_line
 from agentleague.records.reading import no_league, read_rows
 from agentleague.records.verify import Difference, Findings, missing_receipt, verify
 from agentleague.roles.agent import AgentState
+from agentleague.roles.ports import Row
 from agentleague.runtime.plugins import as_typed, find_game, load_game
 from agentleague.storage.directory import has_journal, may_hold_more, open_reader, repair_command
 
@@ -111,6 +112,16 @@ def _findings(
         row, why = error.context.get("seq", NO_ROW), error.context.get("why")
         sentence = f"it {why}" if why else str(error)
         return Findings(difference=Difference(row, None, sentence)), True
+    return findings_of(directory, rows, load_game, receipts)
+
+
+def findings_of(
+    directory: Path,
+    rows: Sequence[Row],
+    load_game: Callable[[str], Game | None],
+    receipts: Sequence[tuple[int, str]] = (),
+) -> tuple[Findings, bool]:
+    """What was found in these rows of a directory, and whether a repair may save more."""
     damage = open_reader(directory).damage()
     is_damaged = damage is not None and may_hold_more(directory)
     if not rows:

@@ -1,0 +1,125 @@
+"""`league report`: a league as a file to hand in, or as pages to publish."""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from agentleague.cli.commands.verify import DIFFERS, findings_of, in_words, load_named
+from agentleague.cli.directory import directory_argument
+from agentleague.cli.output import bar, counted, is_plain, say
+from agentleague.league.events import LeagueOpened
+from agentleague.records.export import Tree, put_tree, write_file
+from agentleague.records.reading import event_of, no_league, read_rows
+from agentleague.roles.ports import Row
+from agentleague.storage.directory import has_journal, open_reader
+
+SITE = Tree("earlier report", "site.json", r"style\.css|[a-z_]+[\w-]*\.html", "--site")
+MANY = 200  # matches; with more, progress is shown
+HEAD = 500  # characters in which the mark of a report stands
+
+
+@click.command()
+@directory_argument()
+@click.option(
+    "--out",
+    metavar="FILE.html",
+    type=click.Path(path_type=Path),
+    help="The file to write.  [DIR-report.html]",
+)
+@click.option(
+    "--site",
+    metavar="SITE",
+    type=click.Path(path_type=Path),
+    help="Write linked pages into this directory instead, to publish.",
+)
+@click.option("--game", metavar="FILE.py", help="The game, if it is not installed.")
+def command(directory: Path, out: Path | None, site: Path | None, game: str | None) -> None:
+    """Write a league as one HTML file that holds all: table, plots, every match, verification.
+
+    It opens in any browser without a network, and prints well. No token is in it. The league may
+    still run; then the report says so. An earlier report is replaced, any other file is left alone.
+    It exits with 3 if verification found a difference, which the report tells too.
+
+    league report ./cup
+    league report ./cup --out report.html
+    league report ./cup --site ./public          pages to publish
+    league report ./cup --game ./my_game.py      a game that is not installed
+    """
+    rows = _rows(directory)
+    try:
+        from agentleague.dashboard import report
+        from agentleague.dashboard.league_view import LeagueView
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"a report needs {error.name}; type: pip install 'agentleague[dashboard]'"
+        ) from None
+    file = out or (None if site else _default(directory))
+    if file:
+        _check_place(file, report.MARK)
+    missing: list[str] = []  # why there is no game
+    found = load_named(_game_name(rows[0]), game, missing.append)
+    view = LeagueView(open_reader(directory), rows[0].league_id, found)
+    for row in rows:
+        view.take(row)
+    findings, _ = findings_of(directory, rows, lambda name: found)
+    lines = in_words(findings)
+    verified = report.Verified(not (findings.difference or missing), lines)
+    if site:
+        count = put_tree(SITE, view.league, rows[-1], report.site(view, verified), site)
+        print(site / "index.html")
+        say(f"{counted(count, 'file')}: publish the directory {site}, or open its index.html.")
+    if file:
+        with _progress() as step:
+            text = report.one_file(view, verified, step)
+        write_file(file.parent, (file.name, text))
+        print(file)
+        kilobytes = f"{len(text.encode()) / 1_000:,.0f} KB"
+        say(f"{kilobytes} in one file: open it in a browser, print it, or hand it in.")
+    for why in missing:
+        again = f"league report {shlex.quote(str(directory))} --game FILE.py"
+        say(f"{why}. So no result was recomputed and no board drawn; name its file: {again}")
+    if findings.difference:
+        say(f"Verification found a difference. {lines[0]}")
+        click.get_current_context().exit(DIFFERS)
+
+
+def _rows(directory: Path) -> list[Row]:
+    rows = read_rows(directory) if has_journal(directory) else []
+    if not rows:
+        raise click.UsageError(no_league(directory))
+    return rows
+
+
+def _game_name(first: Row) -> str:
+    opened = event_of(first)
+    return opened.game_type if isinstance(opened, LeagueOpened) else ""
+
+
+def _default(directory: Path) -> Path:
+    """Beside the directory."""
+    named = directory if directory.name.strip(".") else directory.resolve()
+    return Path(f"{named}-report.html")
+
+
+def _check_place(file: Path, mark: str) -> None:
+    if file.is_dir():
+        raise click.UsageError(f"--out {file} is a directory; type: --out {file / 'report.html'}")
+    if file.exists() and mark not in file.read_bytes()[:HEAD].decode(errors="replace"):
+        raise click.UsageError(f"{file} is there and no report; choose another --out")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal while many matches are told."""
+    if is_plain(sys.stderr):
+        yield lambda done, total: None
+        return
+    with bar("matches") as shown:
+        task = shown.add_task("Telling", visible=False)
+        yield lambda done, total: shown.update(
+            task, completed=done, total=total, visible=total > MANY
+        )

@@ -1,0 +1,305 @@
+"""A league as one HTML file, or as linked pages to publish, from the templates of the dashboard.
+
+Which pages there are is found by following their links, from the first page on; so a page that is
+added to PAGES is in the report, too. A link to what is not there is no link.
+"""
+
+import json
+import platform
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import msgspec
+from jinja2 import ChoiceLoader, FunctionLoader, PackageLoader, PrefixLoader
+from markupsafe import Markup
+
+from agentleague.dashboard.league_view import LeagueView
+from agentleague.dashboard.pages import PAGES, Facts, Page
+from agentleague.dashboard.rendering import environment
+from agentleague.errors import LeagueError
+from agentleague.league.league import Phase
+from agentleague.protocol import timestamps
+from agentleague.protocol.messages import PROTOCOL
+from agentleague.protocol.printable import one_line
+from agentleague.records import match_story, replay
+from agentleague.records.explanations import CAUSES
+from agentleague.runtime.clock import wall
+
+MARK = "<!-- A report of agentleague -->"  # in the head of a file that may be replaced
+HEADINGS = {  # of the pages in the file, in this order; others follow
+    **{"standings": "Standings", "cross_table": "Cross-table", "schedule": "Schedule"},
+    **{"player": "Players", "referee": "Referees", "disputes": "Disputes and rulings"},
+}
+LIVE_ONLY = {"projector", "q"}  # what a page is asked only while there is somebody to answer
+STORIES_MAX = 1_000  # matches that are all told; of more, only those that need it
+BEATEN = "beaten"
+
+# In the file lists of matches are left out, since the schedule has them, and no list is turned over.
+_LISTS = re.compile(r'<section id="(?:matches|ran|now)".*?</section>', re.DOTALL)
+_TURNER = re.compile(r'<nav class="turner controls" aria-label="Pages of.*?</nav>', re.DOTALL)
+_NEWEST = '<p class="muted">Only the newest are here.</p>'
+_TIME = re.compile(r'(<time datetime="[^"]*") title="[^"]*"')
+_CONTROLS = re.compile(r'<form class="controls".*?</form>', re.DOTALL)
+_LIVE = re.compile(r' data-(?:live|key="[^"]*"|kind="[^"]*")')
+_TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+_ID = re.compile(r'( id| for|href)="(#?)([^"]+)"')
+
+
+class Verified(NamedTuple):
+    """What `league verify` found."""
+
+    is_true: bool
+    lines: Sequence[str]
+
+
+class Found(NamedTuple):
+    """A page that a link leads to, and the name of its file or anchor."""
+
+    slug: str
+    page: Page
+    params: Mapping[str, str]
+    facts: Facts
+
+
+class Pages:
+    """The pages of a league that links lead to, each once."""
+
+    def __init__(self, view: LeagueView, base: str = "") -> None:
+        self.view = view
+        self.env = environment(self.link)
+        if base:  # in place of the dashboard's own, which it extends
+            package = PackageLoader("agentleague.dashboard")
+            own = FunctionLoader(lambda name: base if name == "base.html" else None)
+            self.env.loader = ChoiceLoader([own, PrefixLoader({"live": package}), package])
+        self._known: dict[str, str] = {}  # slug -> that of the page with the same facts, if any
+        self._first: dict[bytes, str] = {}  # digest of facts -> the first page that has them
+        self._waiting: deque[Found] = deque()
+
+    def link(self, name: str, **params: Any) -> str:
+        """Where a page is; empty if there is none."""
+        slug = self.find(name, {key: str(value) for key, value in params.items()})
+        return f"{'index' if slug == 'overview' else slug}.html" if slug else ""
+
+    def find(self, name: str, params: Mapping[str, str]) -> str:
+        """The slug of a page, which is rendered then; empty if there is none."""
+        page = PAGES.get(name)
+        if page is None or LIVE_ONLY & params.keys():
+            return ""
+        slug = slug_of(page, params)
+        if slug not in self._known:
+            self._known[slug] = self._take(slug, page, params)
+        return self._known[slug]
+
+    def _take(self, slug: str, page: Page, params: Mapping[str, str]) -> str:
+        try:
+            facts = page.facts(self.view, params)
+        except LeagueError:
+            return ""
+        digest = blake2b(page.name.encode() + msgspec.json.encode(facts)).digest()
+        if digest not in self._first:
+            self._first[digest] = slug
+            self._waiting.append(Found(slug, page, params, facts))
+        return self._first[digest]
+
+    def all(self, template: str) -> Iterator[tuple[Found, str]]:
+        """Render every page that is linked, and those that they link."""
+        while self._waiting:
+            found = self._waiting.popleft()
+            made = self.env.get_template(template.format(found.page.name))
+            html = made.render(**found._asdict(), view=self.view)
+            yield found, _LIVE.sub("", _CONTROLS.sub("", html))
+
+
+class _PagesInFile(Pages):
+    """Links are anchors; of matches it has stories, and no more than one page of any list."""
+
+    def __init__(self, view: LeagueView, told: Collection[str]) -> None:
+        super().__init__(view)
+        self._told = told
+
+    def link(self, name: str, **params: Any) -> str:
+        if name == "overview":
+            return "#top"
+        if name == "match":
+            return f"#match-{params['match_id']}" if params["match_id"] in self._told else ""
+        texts = {key: str(value) for key, value in params.items()}
+        is_paged = name in PAGES and any(
+            key != "round" and f"{{{key}}}" not in PAGES[name].path for key in texts
+        )
+        slug = "" if is_paged else self.find(name, texts)
+        return f"#{slug}" if slug else ""
+
+
+def slug_of(page: Page, params: Mapping[str, str]) -> str:
+    """The name of a page's file or anchor: letters, digits, minus; others by number."""
+    words = [page.name]
+    for key, value in params.items():
+        words += [value] if f"{{{key}}}" in page.path else [key, value]
+    return re.sub(r"[^\w-]", lambda found: f"_{ord(found[0]):x}_", "-".join(words), flags=re.ASCII)
+
+
+def one_file(view: LeagueView, verified: Verified, step: Callable[[int, int], None]) -> str:
+    """The whole report; `step` hears how many matches of how many are told."""
+    told = _told(view)
+    pages = _PagesInFile(view, set(told))
+    for page in PAGES.values():
+        if "{" not in page.path:  # Others are linked by these.
+            pages.link(page.name)
+    parts: dict[str, list[Part]] = {}
+    for found, html in pages.all("_{}.html"):
+        parts.setdefault(found.page.name, []).append(_part(found, html))
+    parts.get("schedule", []).sort(key=lambda part: part.round_id)
+    stories = []
+    for number, match_id in enumerate(told, 1):
+        stories.append(_story(view, match_id))
+        step(number, len(told))
+    return pages.env.get_template("report.html").render(
+        **_about(view, verified),
+        style=Markup(style()),
+        parts={name: parts[name] for name in HEADINGS | dict.fromkeys(parts) if name in parts},
+        headings=HEADINGS,
+        stories=stories,
+    )
+
+
+def site(view: LeagueView, verified: Verified) -> Iterator[tuple[str, str]]:
+    """The files of linked pages: names and texts."""
+    package = files("agentleague.dashboard")
+    pages = Pages(view, base=(package / "templates" / "site.html").read_text(encoding="utf-8"))
+    pages.env.globals.update(_about(view, verified))
+    pages.link("overview")
+    yield "style.css", style()
+    page = PAGES["overview"]._replace(name="about", title="Plots, verification and settings")
+    yield "about.html", pages.env.get_template("about.html").render(page=page, params={})
+    for found, html in pages.all("{}.html"):
+        yield pages.link(found.page.name, **found.params), html
+
+
+def style() -> str:
+    """The style of all pages, and what only a page on disk needs."""
+    static = files("agentleague.dashboard") / "static"
+    return "".join(
+        (static / name).read_text(encoding="utf-8") for name in ("style.css", "report.css")
+    )
+
+
+class Part(NamedTuple):
+    """A page as a part of a file."""
+
+    slug: str
+    title: Markup
+    html: Markup
+    round_id: int
+
+
+def _part(found: Found, html: str) -> Part:
+    """Its heading apart, and its ids its own."""
+    title = _TITLE.search(html)
+    words = _TAG.sub("", title[1]).strip() if title else found.page.title
+    html = _TURNER.sub(_NEWEST, _LISTS.sub("", _TITLE.sub("", html, count=1)))
+    html = _TIME.sub(r"\1", html)
+    own = {each[3] for each in _ID.finditer(html) if each[1] == " id"}
+
+    def renamed(each: re.Match[str]) -> str:
+        kind, mark, name = each.groups()
+        return f'{kind}="{mark}{found.slug}-{name}"' if name in own else each[0]
+
+    round_id = found.facts.get("round", 0)
+    return Part(found.slug, Markup(words), Markup(_ID.sub(renamed, html)), round_id)
+
+
+def _told(view: LeagueView) -> list[str]:
+    """The matches whose stories are told: all, or of very many those that need it."""
+    league, matches = view.league, [*view.ended.values()]
+    if len(matches) > STORIES_MAX:
+        asked = league.disputed.keys() | league.unconfirmed.keys() | league.ruled.keys()
+        last = max(each.round_id for each in matches)
+        odd = ("TECHNICAL_LOSS", "NO_CONTEST")
+        matches = [
+            each
+            for each in matches
+            if each.match_id in asked or each.status in odd or each.round_id == last
+        ]
+    in_order = sorted(matches, key=lambda each: (each.round_id, len(each.match_id), each.match_id))
+    return [each.match_id for each in in_order]
+
+
+def _story(view: LeagueView, match_id: str) -> dict[str, Any]:
+    """How a match went: in words, and in pictures where the game draws itself."""
+    facts, ended = view.match_facts(match_id), view.ended[match_id]
+    steps = replay.steps(view.game, facts) if view.game else []
+    return {
+        "match_id": match_id,
+        "round_id": ended.round_id,
+        "players": [(view.name_of(each), ended.outcome(each)) for each in ended.players],
+        "lines": match_story.in_words(facts)[1:],
+        "boards": [each.picture.text for each in steps if each.picture],
+    }
+
+
+def _about(view: LeagueView, verified: Verified) -> dict[str, Any]:
+    """What every report says of itself."""
+    league, opened = view.league, view.league.rules
+    rules = msgspec.to_builtins(opened.rules)
+    settings: dict[str, Any] = {
+        "game": opened.game_type,
+        "format": opened.format,
+        "cycles": opened.cycles,
+    }
+    settings |= {"points for a win, a draw, a loss": opened.points, "tie-breaks": opened.tie_breaks}
+    settings |= {"a seed was given": opened.seeded, "a join code is needed": opened.has_join_code}
+    return {
+        "view": view,
+        "verdict": PAGES["overview"].facts(view, {})["verdict"],
+        "is_over": league.phase is Phase.COMPLETED,
+        "verified": verified,
+        "settings": {
+            name.replace("_", " "): one_line(value if isinstance(value, str) else json.dumps(value))
+            for name, value in (settings | rules).items()
+            if value is not msgspec.UNSET
+        },
+        "made_at": timestamps.write(wall()),
+        "python": platform.python_version(),
+        "protocol": PROTOCOL,
+        "plotted": _plotted(view),
+    }
+
+
+def _plotted(view: LeagueView) -> dict[str, Any]:
+    """What the plots of the whole league show."""
+    rows = view.league.table.rows()
+    moves: dict[int, Counter[str]] = {}
+    for log in view.logs.values():
+        for choice in log.choices:
+            moves.setdefault(choice.round_id, Counter())[choice.move.strip('"')] += 1
+    return {
+        "points": [
+            {
+                "name": row.display_name,
+                "player_id": row.player_id,
+                "points": [of_round[row.player_id][0] for of_round in view.points],
+            }
+            for row in rows
+        ],
+        "times": [each for log in view.logs.values() for each in log.move_ms],
+        "limit": round(view.league.rules.rules.move_seconds * 1_000),
+        "choices": [{"round": each, "moves": moves[each]} for each in sorted(moves)],
+        "losses": _losses(view),
+    }
+
+
+def _losses(view: LeagueView) -> Counter[str]:
+    """Why players lost: beaten, or what came instead of an answer."""
+    causes = Counter[str]()
+    for ended in view.ended.values():
+        if ended.status == "WIN":
+            causes[BEATEN] += 1
+        elif ended.status == "TECHNICAL_LOSS":
+            for _, cause in view.match_facts(ended.match_id)["forfeits"]:
+                causes[CAUSES[cause].came if cause in CAUSES else one_line(cause)] += 1
+    return causes
