@@ -40,7 +40,7 @@ def start_agents(cup, port, name="Patient"):
 
 
 def test_a_manager_shows_its_league_below_what_it_says(cup):
-    port, name = free_port(), "[red]漢字[/red]"
+    port, name = free_port(), f"[red]漢字[/red]{ESC}[2J{ESC}]0;owned"
     screen = Screen(*manager_of(cup, port), "-v", cwd=cup.parent)
     screen.until("Stop with Ctrl-C.", "\n0 of 2 players and 0 of 1 referees are here")
 
@@ -48,9 +48,12 @@ def test_a_manager_shows_its_league_below_what_it_says(cup):
 
     shown = screen.until("Round 1 of 1", "0 of 1 matches", "\nWaiting for P0")
     assert "Waiting for 2 players and a referee. Stop with Ctrl-C." in shown  # as it began
-    assert shown.index("The league has begun") < shown.index("Round 1 of 1")
+    assert shown.index("\nThe league has begun") < shown.index("\nRound 1 of 1")
+    assert "are here" not in shown
     assert shown.count("Round 1 of 1") == 1
-    assert name in shown.partition("Round 1 of 1")[2]
+    assert "[red]漢字[/red][2J]0;owned" in shown.partition("Round 1 of 1")[2]
+    assert f"{ESC}[2J" not in screen.text
+    assert f"{ESC}]" not in screen.text
 
     (cup.parent / "go").touch()
     shown = screen.until("final table", "Stop with Ctrl-C.\n")
@@ -93,7 +96,7 @@ def test_a_league_can_be_followed_while_its_manager_comes_and_goes(cup):
     manager = started(BIN / "league", *manager_of(cup, port))
     first_line(manager)
     read_until(lines, "Following league_")
-    screen = Screen(*watch)
+    screen, scripts = Screen(*watch), started(BIN / "league", "watch", cup, "--json")
     start_agents(cup, port)
     screen.until("Round 1 of 1", "Waiting for P0")
     read_until(lines, "Waiting for P0")
@@ -104,6 +107,7 @@ def test_a_league_can_be_followed_while_its_manager_comes_and_goes(cup):
     first_line(started(BIN / "league", "manager", "--dir", cup))
     read_until(lines, "The manager is back; it was away since")
     screen.until("The manager is back", "\nRound 1 of 1  league_")
+    read_until(scripts, "The manager is back")
     (cup.parent / "go").touch()
 
     out, said = lines.communicate(timeout=SECONDS)
@@ -115,6 +119,11 @@ def test_a_league_can_be_followed_while_its_manager_comes_and_goes(cup):
     assert code == 0
     assert "final table" in shown
     assert "━━━━━━━━━━  " not in shown
+    told = [json.loads(line) for line in scripts.communicate(timeout=SECONDS)[0].splitlines()]
+    assert scripts.returncode == 0
+    assert [each["status"] for each in told if each.get("away")] == ["RUNNING_LEAGUE"]
+    assert told[-1]["status"] == "LEAGUE_COMPLETED"
+    assert [row["played"] for row in told[-1]["standings"]] == [1, 1]
 
 
 def test_a_league_that_is_over_is_told_from_its_directory(tmp_path):

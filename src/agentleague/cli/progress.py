@@ -25,7 +25,7 @@ class Progress:
         """On a terminal `above` lines stay free, elsewhere at most so many lines are printed."""
         is_utf = (getattr(sys.stderr, "encoding", None) or "").lower().startswith("utf")
         self.is_live = is_utf and not is_plain(sys.stderr)
-        self._above, self._lines_max = above, lines_max
+        self._above, self._lines_max, self._is_quiet = above, lines_max, is_given(QUIET)
         self._live: LiveTable | None = None
         self._due = 0.0
         self._rounds_printed = 0
@@ -43,7 +43,7 @@ class Progress:
         from agentleague.league import queries
 
         now = asyncio.get_running_loop().time()
-        if not self.is_live or now >= self._due:
+        if not self._is_quiet and (not self.is_live or now >= self._due):
             self._due = now + REFRESH_SECONDS
             status = queries.answer(league, "GET_STATUS", {}, None)
             rows = row_dicts(league.table.rows()) if self.is_live and league.has_started else ()
@@ -58,7 +58,7 @@ class Progress:
 
     def show(self, status: Facts, rows: Sequence[Facts]) -> None:
         """Show these facts, or say what is new in them."""
-        if is_given(QUIET):
+        if self._is_quiet:
             return
         if not self.is_live:
             for sentence in self._news(status, rows):
