@@ -12,6 +12,7 @@ from agentleague.roles.tally import SECONDS, Tally
 from agentleague.runtime.metrics import METRICS, kind_of
 from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
 from agentleague.runtime.state_files import read_secrets
+from agentleague.transport.http import Rate
 from rules import rule
 
 PLACE = Place(0, hosts=("127.0.0.1",))
@@ -181,6 +182,18 @@ def test_as_at_health_another_method_and_another_host_are_refused(tmp_path):
     assert "403" in foreign
     assert "200 OK" in empty
     assert body == ""
+
+
+def test_who_asks_too_often_is_told_to_slow_down_and_health_is_still_said(tmp_path):
+    async def main():
+        place = Place(0, hosts=("127.0.0.1",), rate=Rate(per_second=0.01, burst=2.0))
+        manager = await open_manager(ManagerSettings(), Home(tmp_path), place)
+        heads = [(await request(manager.url))[0].split()[1] for _ in range(3)]
+        heads.append((await request(manager.url, "/health"))[0].split()[1])
+        await manager.stop()
+        return heads, manager.transport.refusals
+
+    assert asyncio.run(main()) == (["200", "200", "429", "200"], {"E047": 1})
 
 
 def test_what_a_foreign_referee_tells_makes_no_label_and_no_counter_smaller():

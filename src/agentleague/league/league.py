@@ -77,6 +77,7 @@ class League:
         self.ruled: dict[str, None] = {}  # matches on which the organiser ruled, in order
         self.misuses: dict[str, list[events.TokenMisused]] = {}  # by agent: whose token it was
         self._silences: dict[str, int] = {}  # player -> attempts in a row without an answer
+        self.suspended: set[str] = set()  # players that `is_suspended`
         self.timed_out: dict[str, Any] = {}  # player -> the question of which every attempt ran out
 
     def apply(self, event: Event) -> None:
@@ -88,12 +89,7 @@ class League:
 
     def is_suspended(self, player_id: str) -> bool:
         """Whether a player let so many attempts run out that it gets no retries."""
-        return self._silences.get(player_id, 0) >= self.limits.silences_max
-
-    @property
-    def suspended(self) -> list[str]:
-        """All of those."""
-        return [each for each, count in self._silences.items() if count >= self.limits.silences_max]
+        return player_id in self.suspended
 
     def names_of(self, players: Iterable[str]) -> dict[str, str]:
         """The names of these players, by id."""
@@ -266,6 +262,8 @@ class League:
         for player_id, (unanswered, answered) in event.silences.items():
             before = 0 if answered else self._silences.get(player_id, 0)
             self._silences[player_id] = before + unanswered
+            is_silent = before + unanswered >= self.limits.silences_max
+            (self.suspended.add if is_silent else self.suspended.discard)(player_id)
         if event.timed_out and self.rules.rules.patience == "learning":
             known = self.timed_out | event.timed_out
             self.timed_out = {player: question for player, question in known.items() if question}

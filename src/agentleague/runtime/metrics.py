@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentleague.league.events import KINDS
 from agentleague.league.league import Phase
 from agentleague.roles.tally import SECONDS, Times
 from agentleague.runtime.clock import cpu_seconds
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from agentleague.runtime.processes import Running
 
 HEADERS = (("Content-Type", "text/plain; version=0.0.4; charset=utf-8"),)
+VERSION = version("agentleague")
 STATM = Path("/proc/self/statm")  # where Linux says what this process holds, in pages
 
 
@@ -49,7 +51,7 @@ def _escaped(value: object) -> str:
 def _info(agent: Any) -> str:
     role, is_manager = agent.role, agent.journal is not None
     what = {
-        "version": version("agentleague"),
+        "version": VERSION,
         "python": platform.python_version(),
         "role": "manager" if is_manager else role.KIND,
         "league_id": (agent.league.rules if is_manager else role.state).league_id,
@@ -74,7 +76,7 @@ def _requests(agent: Any) -> dict[str, int]:
 
 
 def _rows(agent: Any) -> dict[str, int]:
-    return {kind.__struct_config__.tag: count for kind, count in agent.league.counts.items()}
+    return {kind: agent.league.counts.get(cls, 0) for kind, cls in KINDS.items()}
 
 
 def _unreachable(agent: Any) -> int:

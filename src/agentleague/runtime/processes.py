@@ -184,7 +184,10 @@ class Running:
     def _show_metrics(self, request: HttpRequest, respond: Response) -> None:
         from agentleague.runtime import metrics  # Only who is asked needs it.
 
-        respond(200, metrics.scrape(self), metrics.HEADERS)
+        def show() -> None:
+            respond(200, metrics.scrape(self), metrics.HEADERS)
+
+        self.transport.limit(request, respond, "", show)
 
     def check(self) -> None:
         """Raise LeagueError if the manager refused the agent."""
