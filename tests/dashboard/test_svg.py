@@ -42,6 +42,7 @@ XLINK = f'<svg xmlns="{NAMESPACE}" xmlns:xlink="http://www.w3.org/1999/xlink">'
 
 @given(elements.map(lambda inside: f"{XLINK}{inside}</svg>") | elements | st.text())
 @example("<svg><title><title><g data-move='&lt;/title>&lt;script>'/></title></title></svg>")
+@example('<svg fill="url(#a)" transform="translate(1 2)"/>')
 @example('<svg xmlns:h="http://www.w3.org/1999/xhtml"><h:script/><h:title/></svg>')
 def test_whatever_it_is_only_what_is_known_comes_through(text):
     shown = str(safe_svg(text))

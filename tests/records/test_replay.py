@@ -88,13 +88,14 @@ def test_a_foreign_referees_choices_are_shown_where_one_turn_decides():
         assert only.note.startswith("No more is known: the number that was drawn is not known. The")
 
 
-def test_a_foreign_referee_reports_no_moves_of_a_longer_game():
-    decisions = Decisions(game=THROWAWAY["race"], locks=False).start()
+@pytest.mark.parametrize("game", [THROWAWAY["race"], tic_tac_toe])
+def test_of_a_longer_game_a_foreign_referees_last_moves_are_not_taken_for_the_first(game):
+    decisions = Decisions(game=game, locks=False).start()
     decisions.report("P01", details={"choices": {"P01": 2, "P02": 1}})
 
-    (only,) = replayed(decisions, THROWAWAY["race"])
+    (only,) = replayed(decisions, game)
 
-    assert "its referee did not report all moves" in only.note
+    assert "its referee reported the last moves alone" in only.note
 
 
 def broken(state, moves, number):
@@ -106,6 +107,7 @@ def broken(state, moves, number):
     [
         ([[0, "P01", "five"]], "Choice must be 'even' or 'odd'"),  # such as of another version
         ([[0, "P03", "even"]], "P03 was not to move"),
+        ([[10**9, "P01", "even"]], "turn 1 has no moves"),
         (None, "its moves are too long for an answer; read its journal with --dir"),
     ],
 )

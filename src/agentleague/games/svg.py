@@ -88,7 +88,7 @@ def button(corner: tuple[float, float], size: tuple[float, float], move: Any, in
     (x, y), (width, height), spelled = corner, size, json.dumps(move)
     place = {"x": x, "y": y, "width": width, "height": height, "rx": 10, "fill_opacity": 0.08}
     named = {"data_move": spelled, "role": "button", "tabindex": 0, "aria_label": f"Move {spelled}"}
-    return element("g", element("rect", class_="text", **place), inside, **named)
+    return element("g", element("rect", **place), inside, **named)
 
 
 def drawing(size: tuple[int, int], title: str, text: str, *parts: str) -> str:

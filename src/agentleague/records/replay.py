@@ -14,6 +14,7 @@ from agentleague.records.match_check import bytes_of
 from agentleague.records.match_story import Facts, Result, read
 
 NOTE_MAX = 500  # characters of how a match ended
+LAST_ALONE = "its referee reported the last moves alone"
 Moves = list[tuple[int, str, Any]]  # turn, player, move
 
 
@@ -71,10 +72,12 @@ def _played(game: Game, match: Facts, result: Result) -> Iterator[Step]:
     moves, index = _moves(match, result), -1
     for turn in range(moves[-1][0] + 1 if moves else 0):
         made = {player_id: move for when, player_id, move in moves if when == turn}
+        if not made:
+            raise LeagueError(f"turn {turn + 1} has no moves")
         to_move, bounds, number = game.to_move(state), game.chance(state), None
         for player_id, move in made.items():
             if seats.get(player_id) not in to_move:
-                raise LeagueError(f"{player_id} was not to move")
+                raise LeagueError(f"{player_id} was not to move" if match.verified else LAST_ALONE)
             game.check(state, seats[player_id], move)
         if len(made) < len(to_move):  # The others forfeited.
             yield Step(turn + 1, made, None, picture_of(game, state))
@@ -84,7 +87,7 @@ def _played(game: Game, match: Facts, result: Result) -> Iterator[Step]:
             number = _number(match, [move for move in moves if move[0] <= turn], index, bounds)
         state = game.play(state, {seats[each]: move for each, move in made.items()}, number)
         if not match.verified and game.outcome(state) is None:
-            raise LeagueError("its referee did not report all moves")
+            raise LeagueError(LAST_ALONE)
         yield Step(turn + 1, made, number, picture_of(game, state), bounds=bounds)
 
 
