@@ -11,6 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from agentleague.dashboard import app, live_pages
+from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Page
 from agentleague.errors import LeagueError, StorageError
 from agentleague.storage.sqlite import SqliteJournal
@@ -311,6 +312,21 @@ def test_a_damaged_journal_says_where_and_shows_what_is_before_it(cup):
     assert "row 20" in shown.text
     assert "league repair" in shown.text
     assert health.status == 503
+
+
+def test_a_row_that_we_cannot_show_costs_no_page(cup, monkeypatch):
+    taken = LeagueView.take
+
+    def fail(view, row):
+        if row.seq == 20:
+            raise ZeroDivisionError
+        taken(view, row)
+
+    monkeypatch.setattr(LeagueView, "take", fail)
+
+    shown = run(cup, lambda pages: pages.until("/", "By a fault of the dashboard"))
+
+    assert "after row 19" in shown.text
 
 
 def test_a_manager_that_is_away_is_said_while_the_league_is_not_over(tmp_path):

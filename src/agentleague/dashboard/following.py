@@ -5,6 +5,7 @@ no page sees half a row, and the loop, which talks to browsers, never waits for 
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -20,6 +21,7 @@ from agentleague.runtime.clock import cpu_seconds, wall
 from agentleague.runtime.manager_client import ManagerClient
 from agentleague.storage.directory import has_journal, last_row, manager_address, remedy
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 ROWS_A_TURN = 500
 TURN_SECONDS = 0.2  # between two looks for what is new
@@ -31,6 +33,7 @@ ANSWER_SECONDS = 3.0  # that it may take
 LOOKED_AT_SECONDS = 5.0  # that a page counts as open after it was fetched
 READY_SECONDS = 1.0  # that a page waits for the rest of the journal
 LIVE_SECONDS = 0.5  # and for the manager's first answer
+OUR_FAULT = "By a fault of the dashboard nothing is shown"
 
 
 class Following:
@@ -104,6 +107,10 @@ class Following:
             except StorageError as error:
                 self._stopped(f"The journal cannot be read now: {error}")
                 await asyncio.sleep(RETRY_SECONDS)
+            except Exception:  # What is shown so far stays.
+                log.exception("A row after %s cannot be shown.", self.view.version)
+                self._stopped(f"{OUR_FAULT} after row {self.view.version}; please report it.")
+                return
 
     def _stopped(self, problem: str) -> None:
         if problem != self.view.problem:
