@@ -53,6 +53,7 @@ class Served:
         await self._send(writer, f"/events?page={page}", "GET", {})
         answer = await _head(reader)
         assert answer.headers["content-type"].startswith("text/event-stream"), answer
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
         try:
             yield _events(reader)
         finally:
@@ -85,10 +86,10 @@ async def _events(reader):
 
 
 @asynccontextmanager
-async def served(directory, **options):
+async def served(directory, manager_url="", **options):
     """Serve the league of a directory for as long as the block lasts."""
     stopped = asyncio.get_running_loop().create_future()
-    following = Following(directory, LeagueView(open_reader(directory)))
+    following = Following(directory, LeagueView(open_reader(directory)), manager_url)
     dashboard = Dashboard(following, **options)
     sockets = await listen(["127.0.0.1"], 0)
     port = sockets[0].getsockname()[1]

@@ -10,11 +10,12 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from agentleague.dashboard import app, live_pages
+from agentleague.dashboard import app, live_pages, serving
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Page
 from agentleague.errors import LeagueError, StorageError
 from agentleague.storage.sqlite import SqliteJournal
+from commands import BIN, free_port, read_until, started
 from dashboard.served import SECONDS, served
 from records.journals import LEAGUE_ID, played, written
 
@@ -333,6 +334,45 @@ def test_a_manager_that_is_away_is_said_while_the_league_is_not_over(tmp_path):
     events = played()
     unfinished = written(tmp_path / "cup", events[: len(events) // 2])
 
-    shown = run(unfinished, lambda pages: pages.until("/", "No manager has run here since"))
+    def shown(words, **options):
+        return run(unfinished, lambda pages: pages.until("/", words), **options).text
 
-    assert "league manager --dir" in shown.text
+    assert "league manager --dir" in shown("No manager runs here; the last row was written at")
+    nobody = f"http://127.0.0.1:{free_port()}/mcp"
+    assert "since" in shown(f"The manager at {nobody} has not answered", manager_url=nobody)
+
+
+def test_what_the_manager_says_is_live_reaches_the_pages_while_somebody_looks(tmp_path):
+    words = ["manager", "--dir", tmp_path / "cup", "--port", "0"]
+    process = started(BIN / "league", *words)
+    read_until(process, "Waiting for")
+
+    async def look(pages):
+        view = pages.following.view
+        assert view.live == {}
+        async with pages.events("/") as stream:
+            await pages.get("/")
+            first = view.live
+            process.kill()
+            async for kind, data in stream:
+                if kind == "state" and "No manager runs here" in data:
+                    return first, view.live
+        raise AssertionError("the stream ended")
+
+    first, last = run(tmp_path / "cup", look)
+
+    assert first["league_id"]
+    assert last == {}
+
+
+def test_who_never_asks_is_not_waited_for(cup, monkeypatch):
+    monkeypatch.setattr(serving, "HEAD_SECONDS", 0.05)
+
+    async def look(pages):
+        reader, writer = await asyncio.open_connection("127.0.0.1", pages.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost:")
+        silence = await asyncio.wait_for(reader.read(), SECONDS)
+        writer.close()
+        return silence
+
+    assert run(cup, look) == b""

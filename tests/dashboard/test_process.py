@@ -220,6 +220,18 @@ def test_a_browser_is_led_to_the_address_it_can_reach(tmp_path, bind, source, ho
         assert (answered.status, answered.headers["Location"]) == (302, expected)
 
 
+def test_who_is_elsewhere_is_not_told_what_is_wrong_here(tmp_path):
+    beside, answered = (
+        DashboardProcess(ManagerSettings(dashboard=False), tmp_path, print),
+        Answered(),
+    )
+
+    beside._answer(HttpRequest("/", b"", "192.168.1.9", "GET", b"GET / HTTP/1.1"), answered)
+
+    assert answered.status == 404
+    assert str(tmp_path) not in answered.body
+
+
 def test_a_browser_that_comes_too_early_comes_again(tmp_path):
     beside, answered = DashboardProcess(ManagerSettings(), tmp_path, print), Answered()
 

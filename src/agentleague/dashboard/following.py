@@ -207,9 +207,9 @@ class Following:
         """What pages say of a manager that does not answer; nothing when its work is done."""
         if self.view.league.phase is Phase.COMPLETED or not self.view.league_id:
             return ""
+        start = f"If it ended, start it with: league manager --dir {self.directory}"
+        if not url:
+            last = self.view.last_at[:19].replace("T", " ")
+            return f"No manager runs here; the last row was written at {last} UTC. {start}"
         self._away_since = self._away_since or timestamps.write(wall())[11:19]
-        where = f"The manager at {url} has not answered" if url else "No manager has run here"
-        start = f"start it with: league manager --dir {self.directory}"
-        return (
-            f"{where} since {self._away_since} UTC: what is shown may be old. If it ended, {start}"
-        )
+        return f"The manager at {url} has not answered since {self._away_since} UTC. {start}"

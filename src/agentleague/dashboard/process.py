@@ -117,7 +117,9 @@ class DashboardProcess:
         """Lead a browser to the pages, or say why there are none for it."""
         host = urlsplit(f"http://{read_headers(request.head).get('host', '')}").hostname or ""
         is_here = is_loopback(request.source) and is_loopback(host) and not request.is_forwarded
-        if self.why:
+        if self.why and not is_here:
+            respond(404, b"The organiser shows no pages of this league here.\n", PLAIN)
+        elif self.why:
             start = f"See the league with: league dashboard {self._directory}"
             respond(404, f"{self.why}\n{start}\n".encode(), PLAIN)
         elif not self.url:
