@@ -80,6 +80,15 @@ def test_a_technical_loss_says_what_the_loser_should_change():
     assert "Agent 2 (P02) should answer before the `deadline`" in ended["advice"][0]
 
 
+def test_what_to_change_is_said_once_for_all_attempts_that_failed_alike():
+    rows = [(n, "P02", "GAME_INVITATION", n, "E001", None, None) for n in (1, 2, 3)]
+
+    told = facts(one_match([], [("P02", TIMEOUT)], rows).events)["ended"]["conversation"]
+
+    assert [bool(row["change"]) for row in told] == [False, False, True]
+    assert all(row["is_failure"] for row in told)
+
+
 def test_nothing_but_who_plays_and_who_is_waited_for_is_told_of_an_undecided_match():
     waits = "P02 'Agent 2' to choose in R1M1: at most 20 s still, attempt 1 of 4"
     others = "P03 'in R1M1: at most' to choose in R1M2: at most 9 s still, attempt 1 of 4"

@@ -89,8 +89,8 @@ def test_a_record_has_what_was_won_drawn_and_lost_and_why_the_rank():
     found = facts(Decisions(4).play_to_the_end().events, "P01")
 
     numbers = {name: found["standing"][name] for name in ("played", "wins", "draws", "losses")}
-    assert sum(each["won"] for each in found["against"]) == numbers["wins"]
-    assert numbers["played"] == 3 == len(found["against"]) == found["matches"]["total"]
+    assert sum(each["won"] for each in found["against"]["rows"]) == numbers["wins"]
+    assert numbers["played"] == 3 == found["against"]["total"] == found["matches"]["total"]
     assert found["why"].startswith(f"{found['standing']['points']} point")
     own = found["series"][0]
     assert (own["player_id"], own["points"][-1]) == ("P01", found["standing"]["points"])

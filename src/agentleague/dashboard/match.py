@@ -103,7 +103,7 @@ def _ended(
         ],
         "is_closed": match.closed,
         "told_by_manager": match.told == "manager",
-        "conversation": [_exchange(view, row) for row in match.transcript],
+        "conversation": _conversation(view, match.transcript),
         "left_out": match.transcript_left_out,
         "details": {
             one_line(name, 64): one_line_json(value)
@@ -130,6 +130,16 @@ def rule_commands(match: Facts) -> list[str]:
     rule = f"league rule {match.match_id}"
     given = [f'{rule} {each} --reason "..." --dir DIR' for each in ruled]
     return [f"{rule} --let-stand --dir DIR", *given]
+
+
+def _conversation(view: LeagueView, transcript: Sequence[Contact]) -> list[dict[str, Any]]:
+    """Each exchange; what to change is said with the last of those that failed alike."""
+    rows = [_exchange(view, row) for row in transcript]
+    last = {(row["player"]["id"], row["change"]): row for row in rows}
+    for row in rows:
+        if last[row["player"]["id"], row["change"]] is not row:
+            row["change"] = ""
+    return rows
 
 
 def _exchange(view: LeagueView, row: Contact) -> dict[str, Any]:

@@ -50,7 +50,9 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         "move_ms": list(log.move_ms[-MOVES_TIMED:]),
         "limit_ms": round(league.rules.rules.move_seconds * 1000),
         "choices": _choices(log),
-        "against": _against(view, player_id, log),
+        "against": paging.paged(
+            _against(view, player_id, log), params, "against", lambda each: _opponent(view, *each)
+        ),
         "losses": paging.paged(lost, params, "losses", lambda each: _loss(view, each, player_id)),
         "matches": paging.paged(
             log.matches, params, "matches", lambda each: _match(view, each, player_id)
@@ -90,7 +92,7 @@ def _now(view: LeagueView, player_id: str) -> dict[str, Any] | None:
     if not records or records[-1].decided or view.league.aborted:
         return None
     record = records[-1]
-    other = next(each for each in record.players if each != player_id)
+    other = record.players[record.players[0] == player_id]
     return {
         "match_id": record.match_id,
         "opponent": paging.agent(view, other),
@@ -135,21 +137,20 @@ def _named(move: str, often: Iterable[str]) -> str:
     return one_line(value if isinstance(value, str) else move, 24)
 
 
-def _against(view: LeagueView, player_id: str, log: PlayerLog) -> list[dict[str, Any]]:
+def _against(view: LeagueView, player_id: str, log: PlayerLog) -> list[tuple[str, Counter[str]]]:
+    """Its opponents and what it had of them, the hardest one last."""
     found: dict[str, Counter[str]] = {}
     for match_id in log.matches:
         ended = view.ended[match_id]
-        other = next(each for each in ended.players if each != player_id)
-        found.setdefault(other, Counter())[ended.outcome(player_id)] += 1
-    return [
-        {
-            "player": paging.agent(view, other),
-            "won": counts["won"],
-            "drawn": counts["drawn"],
-            "lost": counts["lost"] + counts["forfeited"],
-        }
-        for other, counts in found.items()
-    ]
+        other = ended.players[ended.players[0] == player_id]
+        outcome = ended.outcome(player_id)
+        found.setdefault(other, Counter())["lost" if outcome in LOST else outcome] += 1
+    return sorted(found.items(), key=lambda each: (each[1]["lost"], -each[1]["won"]))
+
+
+def _opponent(view: LeagueView, opponent_id: str, counts: Counter[str]) -> dict[str, Any]:
+    kinds = ("won", "drawn", "lost")
+    return {"player": paging.agent(view, opponent_id)} | {kind: counts[kind] for kind in kinds}
 
 
 def _loss(view: LeagueView, match_id: str, player_id: str) -> dict[str, Any]:
@@ -168,7 +169,7 @@ def _loss(view: LeagueView, match_id: str, player_id: str) -> dict[str, Any]:
 
 def _match(view: LeagueView, match_id: str, player_id: str) -> dict[str, Any]:
     ended = view.ended[match_id]
-    other = next(each for each in ended.players if each != player_id)
+    other = ended.players[ended.players[0] == player_id]
     return {
         "match_id": match_id,
         "round_id": ended.round_id,

@@ -31,7 +31,6 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
     log = view.referee_log_of(referee_id)
     open_records = (league.matches[each] for each in league.undecided)
     now = [(each.match_id, each.players) for each in open_records if each.referee_id == referee_id]
-    ran = [(each, view.ended[each].players) for each in log.matches]
     return {
         "referee": paging.agent(view, referee_id),
         "state": state,
@@ -45,7 +44,9 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         "contradictions_max": league.limits.contradictions_max,
         "command": approval(view, referee_id),
         "now": [match_row(view, *each) for each in now],
-        "ran": paging.paged(ran, params, "ran", lambda each: match_row(view, *each)),
+        "ran": paging.paged(
+            log.matches, params, "ran", lambda each: match_row(view, each, view.ended[each].players)
+        ),
         "taken": paging.paged(log.taken, params, "taken", lambda each: _taken(view, each)),
     }
 
