@@ -5,6 +5,7 @@ from pathlib import Path
 
 from commands_page import commands_page
 from example_page import example_page
+from metrics_page import metrics_page
 from settings_page import settings_page
 from wire_pages import errors_page, messages_page
 
@@ -16,6 +17,7 @@ def pages() -> dict[str, str]:
         "errors.md": errors_page(),
         "commands.md": commands_page(),
         "settings.md": settings_page(),
+        "metrics.md": metrics_page(),
         "example.md": example_page(),
     }
 

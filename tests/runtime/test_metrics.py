@@ -1,6 +1,8 @@
 """What `/metrics` of each role says, read by the parser of the official client of Prometheus."""
 
 import asyncio
+import json
+import re
 from itertools import pairwise
 
 import pytest
@@ -13,6 +15,7 @@ from agentleague.runtime.metrics import METRICS, kind_of
 from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
 from agentleague.runtime.state_files import read_secrets
 from agentleague.transport.http import Rate
+from commands import ROOT
 from rules import rule
 
 PLACE = Place(0, hosts=("127.0.0.1",))
@@ -207,3 +210,39 @@ def test_what_a_foreign_referee_tells_makes_no_label_and_no_counter_smaller():
     assert tally.retries == 1
     assert tally.moves.counts == [1, 0, 0, 0, 0, 0, 0, 0, 1]
     assert tally.moves.seconds == 31
+
+
+HOW_TO = ROOT / "docs" / "how-to"
+BOARD = json.loads((HOW_TO / "grafana-dashboard.json").read_text(encoding="utf-8"))
+
+
+def test_the_dashboard_and_the_alerts_name_only_what_a_scrape_has(played):
+    there = {key[0] for got in played[0][-1] for key in got.samples}
+    there |= {f"agentleague_{name}" for name in ("call_failures_total", "http_refusals_total")}
+    page = (HOW_TO / "monitor.md").read_text(encoding="utf-8")
+    asked = " ".join([json.dumps(BOARD), *re.findall(r"expr:.+?annotations", page, re.DOTALL)])
+    named = set(re.findall(r"agentleague_\w+", asked))
+
+    assert len(named) > 20
+    assert named - there == set()
+    assert page.count("- alert:") == 3
+
+
+def test_every_panel_of_the_dashboard_asks_the_chosen_data_source_and_has_a_place_of_its_own():
+    choice, manager = BOARD["templating"]["list"]
+    places = set()
+    for panel in BOARD["panels"]:
+        at = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        }
+        for part in (panel, manager, *panel["targets"]):
+            assert part["datasource"] == {"type": "prometheus", "uid": f"${{{choice['name']}}}"}
+        assert at["x"] + at["w"] <= 24
+        assert not places & cells
+        places |= cells
+
+    assert (choice["type"], choice["query"]) == ("datasource", "prometheus")
+    assert len({panel["id"] for panel in BOARD["panels"]}) == len(BOARD["panels"])
