@@ -1,6 +1,7 @@
 """Turn the facts of a page into HTML; the same templates make the dashboard and the report."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any
@@ -34,6 +35,7 @@ def environment(link: Link) -> Environment:
     return made
 
 
+@lru_cache(maxsize=10_000)
 def live_link(name: str, **params: str) -> str:
     """Where a page of the dashboard is; what does not stand in its path goes into the query."""
     if name not in PAGES:
