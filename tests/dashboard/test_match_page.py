@@ -122,7 +122,8 @@ def test_after_a_ruling_its_word_is_the_score():
 
     ended = facts(league.events)["ended"]
 
-    assert (ended["score"], ended["overruled"], ended["advice"]) == (["1", "0"], True, [])
+    assert (ended["score"], ended["overruled"]) == (["1", "0"], True)
+    assert ended["advice"] == ended["rules"] == []  # Neither counts any more.
     assert ended["ruling"]["words"] == "the organiser ruled: P01 won (P02 read the seed)"
     assert "Agent 2 (P02) won" in ended["sentence"]
     assert "The organiser ruled: P01 won (P02 read the seed)" in page_of(
@@ -184,6 +185,7 @@ def test_a_match_is_stepped_through_by_the_turn_in_the_address():
     ]
     assert len({step(turn=str(turn))["picture"]["text"] for turn in range(6)}) == 6
     html = page_of(view, "match", match_id="R1M1", turn="2")
+    assert "<title>R1M1: Agent 1 1\N{EN DASH}0 Agent 2" in html
     assert 'class="board"' in html
     for turn in (0, 1, 3, 5):
         assert f'href="/match/R1M1?turn={turn}#board"' in html

@@ -6,11 +6,11 @@ from string import Formatter
 from types import SimpleNamespace
 
 import msgspec
+import pytest
 from msgspec import Raw
 
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES
-from agentleague.errors import LeagueError
 from agentleague.games.game import Outcome
 from agentleague.league.events import (
     Disputed,
@@ -21,7 +21,10 @@ from agentleague.league.events import (
     MatchRuled,
     RoundEnded,
 )
+from agentleague.league.league import League
 from agentleague.protocol.messages import Exchange
+from agentleague.runtime.host import JournalArchive
+from agentleague.simulation.modes import MODES, attempt
 from dashboard.views import page_of, view_of
 from league.decisions import LEAGUE_ID, Decisions
 
@@ -89,24 +92,25 @@ def secrets_of(events):
     return found
 
 
-def shown(view):
-    """The facts of every page that there is, as one text."""
+def every_page(view):
+    """Each page that there is, with what stands in its address."""
     roster, league = view.league.roster, view.league
+    rounds = filter(None, map(league.planned_round, range(1, league.known_rounds + 1)))
     known = {
-        "match_id": [each for each in ("R1M1", "R1M2", "R2M1", "R2M2") if league.has_started],
+        "match_id": [match_id for each in rounds for match_id, _ in each.matches],
         "player_id": [*roster.players],
-        "referee_id": [*roster.referees],
+        "referee_id": [*roster.referees, *roster.waiting],
     }
-    texts = []
     for page in PAGES.values():
         names = [name for _, name, _, _ in Formatter().parse(page.path) if name]
         for values in product(*(known[name] for name in names)):
-            params = dict(zip(names, values, strict=True))
-            try:
-                texts.append(msgspec.json.encode(page.facts(view, params)).decode())
-            except LeagueError:
-                assert not league.has_started
-    return "\n".join(texts)
+            yield page, dict(zip(names, values, strict=True))
+
+
+def shown(view):
+    """The facts of every page that there is, as one text."""
+    facts = (page.facts(view, params) for page, params in every_page(view))
+    return "\n".join(msgspec.json.encode(each).decode() for each in facts)
 
 
 def test_no_move_number_or_seed_of_an_undecided_match_is_on_any_page():
@@ -131,3 +135,23 @@ def test_no_move_number_or_seed_of_an_undecided_match_is_on_any_page():
                     assert not any(secret in html for secret in hidden)
 
     assert seen > len(secrets)
+
+
+@pytest.mark.parametrize(("mode", "seed"), [("hostile", 7), ("liveness", 5)])
+def test_every_page_of_a_troubled_league_can_be_made_at_every_row(mode, seed):
+    simulated, _ = attempt(MODES[mode](seed))
+    reader = view_of(simulated.observer.events).reader
+    view = LeagueView(reader, LEAGUE_ID)
+    view.league = League(JournalArchive(reader, LEAGUE_ID, at_hand=0))  # It forgets all it can.
+
+    for row in reader.read(LEAGUE_ID):
+        view.take(row)
+        shown(view)
+
+    assert view.league.decided_total
+    for page, params in every_page(view):
+        assert "</html>" in page_of(view, page.name, **params)
+        if page.name == "match":
+            ended = page.facts(view, params)["ended"]
+            assert (ended is not None) == (params["match_id"] in view.ended)
+            assert not (ended and ended["proof"]["problems"])

@@ -89,7 +89,7 @@ def _ended(
         "winner": ended.winner,
         "at": ended.at,
         "sentence": ending["sentence"],
-        "rules": ending["rules"],
+        "rules": [] if match.overruled else ending["rules"],
         "advice": [] if match.overruled else ending["advice"],
         "ruling": told["ruling"],
         "overruled": match.overruled is not None,
