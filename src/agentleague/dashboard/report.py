@@ -14,9 +14,10 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import msgspec
-from jinja2 import ChoiceLoader, FunctionLoader, PackageLoader, PrefixLoader
+from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader
 from markupsafe import Markup
 
+from agentleague.dashboard import overview
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Facts, Page
 from agentleague.dashboard.rendering import environment
@@ -27,6 +28,7 @@ from agentleague.protocol.messages import PROTOCOL
 from agentleague.protocol.printable import one_line
 from agentleague.records import match_story, replay
 from agentleague.records.explanations import CAUSES
+from agentleague.records.export_files import File
 from agentleague.runtime.clock import wall
 
 MARK = "<!-- A report of agentleague -->"  # in the head of a file that may be replaced
@@ -36,17 +38,16 @@ HEADINGS = {  # of the pages in the file, in this order; others follow
 }
 LIVE_ONLY = {"projector", "q"}  # what a page is asked only while there is somebody to answer
 STORIES_MAX = 1_000  # matches that are all told; of more, only those that need it
-BEATEN = "beaten"
+TURNS_MAX = 200  # matches; of more, linked pages show each match at its end alone
 
-# In the file lists of matches are left out, since the schedule has them, and no list is turned over.
+_LIVE = re.compile(r'<form class="controls".*?</form>| data-[a-z]+(?:="[^"]*")?', re.DOTALL)
+# In the file no list of matches stands twice (the schedule has them), and none is turned over.
 _LISTS = re.compile(r'<section id="(?:matches|ran|now)".*?</section>', re.DOTALL)
 _TURNER = re.compile(r'<nav class="turner controls" aria-label="Pages of.*?</nav>', re.DOTALL)
 _NEWEST = '<p class="muted">Only the newest are here.</p>'
-_TIME = re.compile(r'(<time datetime="[^"]*") title="[^"]*"')
-_CONTROLS = re.compile(r'<form class="controls".*?</form>', re.DOTALL)
-_LIVE = re.compile(r' data-(?:live|key="[^"]*"|kind="[^"]*")')
 _TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
-_TAG = re.compile(r"<[^>]*>")
+_HEADING = re.compile(r"(?<=<h)[23]|(?<=</h)[23]")
+_TIME = re.compile(r'(<time datetime="[^"]*") title="[^"]*"')
 _ID = re.compile(r'( id| for|href)="(#?)([^"]+)"')
 
 
@@ -67,28 +68,25 @@ class Found(NamedTuple):
 
 
 class Pages:
-    """The pages of a league that links lead to, each once."""
+    """The pages of a league that links lead to, each once; `step` is called after each."""
 
-    def __init__(self, view: LeagueView, base: str = "") -> None:
-        self.view = view
+    def __init__(self, view: LeagueView, step: Callable[[], object]) -> None:
+        self.view, self._step = view, step
         self.env = environment(self.link)
-        if base:  # in place of the dashboard's own, which it extends
-            package = PackageLoader("agentleague.dashboard")
-            own = FunctionLoader(lambda name: base if name == "base.html" else None)
-            self.env.loader = ChoiceLoader([own, PrefixLoader({"live": package}), package])
+        self.unasked = LIVE_ONLY | ({"turn"} if len(view.ended) > TURNS_MAX else set())
         self._known: dict[str, str] = {}  # slug -> that of the page with the same facts, if any
         self._first: dict[bytes, str] = {}  # digest of facts -> the first page that has them
         self._waiting: deque[Found] = deque()
 
     def link(self, name: str, **params: Any) -> str:
         """Where a page is; empty if there is none."""
-        slug = self.find(name, {key: str(value) for key, value in params.items()})
+        slug = self.find(name, params)
         return f"{'index' if slug == 'overview' else slug}.html" if slug else ""
 
-    def find(self, name: str, params: Mapping[str, str]) -> str:
+    def find(self, name: str, given: Mapping[str, Any]) -> str:
         """The slug of a page, which is rendered then; empty if there is none."""
-        page = PAGES.get(name)
-        if page is None or LIVE_ONLY & params.keys():
+        page, params = PAGES.get(name), {key: str(value) for key, value in given.items()}
+        if page is None or self.unasked & params.keys():
             return ""
         slug = slug_of(page, params)
         if slug not in self._known:
@@ -111,27 +109,25 @@ class Pages:
         while self._waiting:
             found = self._waiting.popleft()
             made = self.env.get_template(template.format(found.page.name))
-            html = made.render(**found._asdict(), view=self.view)
-            yield found, _LIVE.sub("", _CONTROLS.sub("", html))
+            yield found, _LIVE.sub("", made.render(**found._asdict(), view=self.view))
+            self._step()
 
 
 class _PagesInFile(Pages):
-    """Links are anchors; of matches it has stories, and no more than one page of any list."""
+    """Links are anchors; matches have stories, and of any list there is one page."""
 
-    def __init__(self, view: LeagueView, told: Collection[str]) -> None:
-        super().__init__(view)
+    def __init__(self, view: LeagueView, step: Callable[[], object], told: Collection[str]) -> None:
+        super().__init__(view, step)
         self._told = told
 
     def link(self, name: str, **params: Any) -> str:
-        if name == "overview":
-            return "#top"
         if name == "match":
             return f"#match-{params['match_id']}" if params["match_id"] in self._told else ""
-        texts = {key: str(value) for key, value in params.items()}
-        is_paged = name in PAGES and any(
-            key != "round" and f"{{{key}}}" not in PAGES[name].path for key in texts
-        )
-        slug = "" if is_paged else self.find(name, texts)
+        if name == "overview":
+            return "#top"
+        path = PAGES[name].path if name in PAGES else ""
+        is_whole = all(key == "round" or f"{{{key}}}" in path for key in params)
+        slug = self.find(name, params) if is_whole else ""
         return f"#{slug}" if slug else ""
 
 
@@ -143,35 +139,35 @@ def slug_of(page: Page, params: Mapping[str, str]) -> str:
     return re.sub(r"[^\w-]", lambda found: f"_{ord(found[0]):x}_", "-".join(words), flags=re.ASCII)
 
 
-def one_file(view: LeagueView, verified: Verified, step: Callable[[int, int], None]) -> str:
-    """The whole report; `step` hears how many matches of how many are told."""
+def one_file(view: LeagueView, verified: Verified, step: Callable[[], object]) -> str:
+    """The whole report."""
     told = _told(view)
-    pages = _PagesInFile(view, set(told))
+    pages = _PagesInFile(view, step, set(told))
     for page in PAGES.values():
         if "{" not in page.path:  # Others are linked by these.
             pages.link(page.name)
-    parts: dict[str, list[Part]] = {}
-    for found, html in pages.all("_{}.html"):
+    parts: dict[str, list[dict[str, Any]]] = {name: [] for name in HEADINGS}
+    for found, html in sorted(
+        pages.all("_{}.html"), key=lambda each: each[0].facts.get("round", 0)
+    ):
         parts.setdefault(found.page.name, []).append(_part(found, html))
-    parts.get("schedule", []).sort(key=lambda part: part.round_id)
-    stories = []
-    for number, match_id in enumerate(told, 1):
-        stories.append(_story(view, match_id))
-        step(number, len(told))
     return pages.env.get_template("report.html").render(
         **_about(view, verified),
         style=Markup(style()),
-        parts={name: parts[name] for name in HEADINGS | dict.fromkeys(parts) if name in parts},
+        parts={name: found for name, found in parts.items() if found},
         headings=HEADINGS,
-        stories=stories,
+        stories=[_story(view, match_id) for match_id in told],
     )
 
 
-def site(view: LeagueView, verified: Verified) -> Iterator[tuple[str, str]]:
+def site(view: LeagueView, verified: Verified, step: Callable[[], object]) -> Iterator[File]:
     """The files of linked pages: names and texts."""
-    package = files("agentleague.dashboard")
-    pages = Pages(view, base=(package / "templates" / "site.html").read_text(encoding="utf-8"))
-    pages.env.globals.update(_about(view, verified))
+    pages, package = Pages(view, step), PackageLoader("agentleague.dashboard")
+    # Pages extend the layout of the site, and that one the layout of the dashboard.
+    layout, _, _ = package.get_source(pages.env, "site.html")
+    own = DictLoader({"base.html": layout})
+    pages.env.loader = ChoiceLoader([own, PrefixLoader({"live": package}), package])
+    pages.env.globals |= _about(view, verified)
     pages.link("overview")
     yield "style.css", style()
     page = PAGES["overview"]._replace(name="about", title="Plots, verification and settings")
@@ -188,29 +184,19 @@ def style() -> str:
     )
 
 
-class Part(NamedTuple):
-    """A page as a part of a file."""
-
-    slug: str
-    title: Markup
-    html: Markup
-    round_id: int
-
-
-def _part(found: Found, html: str) -> Part:
-    """Its heading apart, and its ids its own."""
+def _part(found: Found, html: str) -> dict[str, Any]:
+    """A page as a part of the file: its heading apart, lower ones lower still, its ids its own."""
     title = _TITLE.search(html)
-    words = _TAG.sub("", title[1]).strip() if title else found.page.title
     html = _TURNER.sub(_NEWEST, _LISTS.sub("", _TITLE.sub("", html, count=1)))
-    html = _TIME.sub(r"\1", html)
+    html = _HEADING.sub(lambda each: str(int(each[0]) + 1), _TIME.sub(r"\1", html))
     own = {each[3] for each in _ID.finditer(html) if each[1] == " id"}
 
     def renamed(each: re.Match[str]) -> str:
         kind, mark, name = each.groups()
         return f'{kind}="{mark}{found.slug}-{name}"' if name in own else each[0]
 
-    round_id = found.facts.get("round", 0)
-    return Part(found.slug, Markup(words), Markup(_ID.sub(renamed, html)), round_id)
+    words = Markup(title[1]).striptags() if title else found.page.title
+    return {"slug": found.slug, "title": words, "html": Markup(_ID.sub(renamed, html))}
 
 
 def _told(view: LeagueView) -> list[str]:
@@ -238,31 +224,28 @@ def _story(view: LeagueView, match_id: str) -> dict[str, Any]:
         "round_id": ended.round_id,
         "players": [(view.name_of(each), ended.outcome(each)) for each in ended.players],
         "lines": match_story.in_words(facts)[1:],
-        "boards": [each.picture.text for each in steps if each.picture],
+        "boards": [each.picture.text for each in steps if each.picture and each.turn],
     }
 
 
 def _about(view: LeagueView, verified: Verified) -> dict[str, Any]:
     """What every report says of itself."""
-    league, opened = view.league, view.league.rules
-    rules = msgspec.to_builtins(opened.rules)
-    settings: dict[str, Any] = {
+    opened = view.league.rules
+    settings = {
         "game": opened.game_type,
-        "format": opened.format,
         "cycles": opened.cycles,
+        "points for a win, a draw, a loss": opened.points,
+        "tie-breaks": opened.tie_breaks,
+        "a seed was given": opened.seeded,
+        "a join code is needed": opened.has_join_code,
+        **msgspec.to_builtins(opened.rules),
     }
-    settings |= {"points for a win, a draw, a loss": opened.points, "tie-breaks": opened.tie_breaks}
-    settings |= {"a seed was given": opened.seeded, "a join code is needed": opened.has_join_code}
     return {
         "view": view,
-        "verdict": PAGES["overview"].facts(view, {})["verdict"],
-        "is_over": league.phase is Phase.COMPLETED,
+        "verdict": overview.verdict(view),
+        "is_over": view.league.phase is Phase.COMPLETED,
         "verified": verified,
-        "settings": {
-            name.replace("_", " "): one_line(value if isinstance(value, str) else json.dumps(value))
-            for name, value in (settings | rules).items()
-            if value is not msgspec.UNSET
-        },
+        "settings": {name.replace("_", " "): _shown(each) for name, each in settings.items()},
         "made_at": timestamps.write(wall()),
         "python": platform.python_version(),
         "protocol": PROTOCOL,
@@ -270,22 +253,23 @@ def _about(view: LeagueView, verified: Verified) -> dict[str, Any]:
     }
 
 
+def _shown(value: Any) -> str:
+    """A setting in words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
+    return one_line(value.replace("_", " ") if isinstance(value, str) else json.dumps(value))
+
+
 def _plotted(view: LeagueView) -> dict[str, Any]:
     """What the plots of the whole league show."""
-    rows = view.league.table.rows()
     moves: dict[int, Counter[str]] = {}
     for log in view.logs.values():
         for choice in log.choices:
             moves.setdefault(choice.round_id, Counter())[choice.move.strip('"')] += 1
     return {
-        "points": [
-            {
-                "name": row.display_name,
-                "player_id": row.player_id,
-                "points": [of_round[row.player_id][0] for of_round in view.points],
-            }
-            for row in rows
-        ],
+        "points": overview.points_by_round(view, len(view.league.table.rows())),
         "times": [each for log in view.logs.values() for each in log.move_ms],
         "limit": round(view.league.rules.rules.move_seconds * 1_000),
         "choices": [{"round": each, "moves": moves[each]} for each in sorted(moves)],
@@ -298,7 +282,7 @@ def _losses(view: LeagueView) -> Counter[str]:
     causes = Counter[str]()
     for ended in view.ended.values():
         if ended.status == "WIN":
-            causes[BEATEN] += 1
+            causes["beaten"] += 1
         elif ended.status == "TECHNICAL_LOSS":
             for _, cause in view.match_facts(ended.match_id)["forfeits"]:
                 causes[CAUSES[cause].came if cause in CAUSES else one_line(cause)] += 1

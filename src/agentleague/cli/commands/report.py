@@ -11,6 +11,8 @@ import click
 from agentleague.cli.commands.verify import DIFFERS, findings_of, in_words, load_named
 from agentleague.cli.directory import directory_argument
 from agentleague.cli.output import bar, counted, is_plain, say
+from agentleague.dashboard.process import MISSING, has_extra
+from agentleague.errors import LeagueError
 from agentleague.league.events import LeagueOpened
 from agentleague.records.export import Tree, put_tree, write_file
 from agentleague.records.reading import event_of, no_league, read_rows
@@ -18,7 +20,7 @@ from agentleague.roles.ports import Row
 from agentleague.storage.directory import has_journal, open_reader
 
 SITE = Tree("earlier report", "site.json", r"style\.css|[a-z_]+[\w-]*\.html", "--site")
-MANY = 200  # matches; with more, progress is shown
+MANY = 1_000  # matches; with more, progress is shown
 HEAD = 500  # characters in which the mark of a report stands
 
 
@@ -50,13 +52,11 @@ def command(directory: Path, out: Path | None, site: Path | None, game: str | No
     league report ./cup --game ./my_game.py      a game that is not installed
     """
     rows = _rows(directory)
-    try:
-        from agentleague.dashboard import report
-        from agentleague.dashboard.league_view import LeagueView
-    except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"a report needs {error.name}; type: pip install 'agentleague[dashboard]'"
-        ) from None
+    if not has_extra():
+        raise LeagueError(MISSING[0].lower() + MISSING[1:])
+    from agentleague.dashboard import report
+    from agentleague.dashboard.league_view import LeagueView
+
     file = out or (None if site else _default(directory))
     if file:
         _check_place(file, report.MARK)
@@ -69,11 +69,13 @@ def command(directory: Path, out: Path | None, site: Path | None, game: str | No
     lines = in_words(findings)
     verified = report.Verified(not (findings.difference or missing), lines)
     if site:
-        count = put_tree(SITE, view.league, rows[-1], report.site(view, verified), site)
+        with _progress(len(view.ended)) as step:
+            files = report.site(view, verified, step)
+            count = put_tree(SITE, view.league, rows[-1], files, site)
         print(site / "index.html")
         say(f"{counted(count, 'file')}: publish the directory {site}, or open its index.html.")
     if file:
-        with _progress() as step:
+        with _progress(len(view.ended)) as step:
             text = report.one_file(view, verified, step)
         write_file(file.parent, (file.name, text))
         print(file)
@@ -113,13 +115,13 @@ def _check_place(file: Path, mark: str) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal while many matches are told."""
-    if is_plain(sys.stderr):
-        yield lambda done, total: None
+def _progress(matches: int) -> Iterator[Callable[[], object]]:
+    """A bar on a terminal while the pages of many matches are made; a sentence elsewhere."""
+    if matches > MANY and is_plain(sys.stderr):
+        say(f"{counted(matches, 'match', 'matches')}: this takes a moment.")
+    if matches <= MANY or is_plain(sys.stderr):
+        yield lambda: None
         return
-    with bar("matches") as shown:
-        task = shown.add_task("Telling", visible=False)
-        yield lambda done, total: shown.update(
-            task, completed=done, total=total, visible=total > MANY
-        )
+    with bar("pages") as shown:
+        task = shown.add_task("Made", total=None)
+        yield lambda: shown.advance(task)
