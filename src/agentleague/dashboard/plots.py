@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -28,21 +28,12 @@ ROWS_MAX = 110  # players with a row of their own
 GROUPS_MAX = 56  # rows where several players share one
 ABOUT_MAX = 600  # characters of a description
 OTHERS = "others"
+NARROW = "iIljtfr.,:;'|!()[] -1"
 MARKS = {"win": "1", "draw": "½", "loss": "0", "": ""}
 COLOURS = {
     **{"c1": "#0060a8", "c2": "#b34700", "c3": "#1a1d21", "c4": "#c07890"},
     **{"win": "#0060a8", "loss": "#b34700", "draw": "#5f6670", "soft": "#808893"},
 }
-
-
-class _Named(NamedTuple):
-    """A shape that is named at the right of a chart, where it ends at the height `end`."""
-
-    end: float
-    colour: str
-    shape: str
-    name: str
-    number: str
 
 
 class _Chart:
@@ -52,7 +43,7 @@ class _Chart:
         self, x: tuple[float, float], y: tuple[float, float], right: int, top: int = 10
     ) -> None:
         self.x_scale, self.y_scale = x, y
-        self.left, self.right, self.top, self.bottom = 40, right, top, 200
+        self.left, self.right, self.top, self.bottom = 44, right, top, 200
         self.parts: list[str] = []
 
     def x(self, value: float) -> float:
@@ -67,33 +58,24 @@ class _Chart:
         picked = [*range(0, len(points) - 1, step), len(points) - 1]
         return "M" + "L".join(f"{self.x(at)} {self.y(points[at])}" for at in picked)
 
-    def axes(
-        self,
-        x_ticks: Sequence[tuple[float, str]],
-        y_ticks: Sequence[tuple[float, str]],
-        title: str,
-    ) -> None:
-        grid = "".join(f"M{self.left} {self.y(value)}H{self.right}" for value, _ in y_ticks)
-        grid += "".join(f"M{self.x(value)} {self.bottom}v4" for value, _ in x_ticks)
-        self.add("soft", f'<path d="{grid}" stroke="currentColor" stroke-width=".5"/>')
-        for value, words in y_ticks:
-            self.parts.append(_text(self.left - 6, self.y(value) + 4.5, words, "end"))
-        for value, words in x_ticks:
-            self.parts.append(_text(self.x(value), self.bottom + 18, words, "middle"))
+    def axes(self, x: Sequence[tuple[float, str]], y: Sequence[Any], title: str) -> None:
+        """Lines and labels for these places; a number of `y` is its own label."""
+        y = [each if isinstance(each, tuple) else (each, _number(each)) for each in y]
+        grid = "".join(f"M{self.left} {self.y(value)}H{self.right}" for value, _ in y)
+        grid += "".join(f"M{self.x(value)} {self.bottom}v4" for value, _ in x)
+        self.parts.append(_path("soft", grid, 0.5))
+        self.parts += [_text(self.left - 6, self.y(at) + 4.5, words, "end") for at, words in y]
+        self.parts += [_text(self.x(at), self.bottom + 18, words, "middle") for at, words in x]
         self.parts.append(_text((self.left + self.right) / 2, self.bottom + 35, title, "middle"))
 
-    def add(self, colour: str, shapes: str) -> None:
-        self.parts.append(f'<g class="{colour}" color="{COLOURS[colour]}">{shapes}</g>')
-
-    def named(self, shapes: Sequence["_Named"]) -> None:
-        """Draw shapes, the first one on top, and name them at the right, none over another."""
-        places = _spread([each.end for each in shapes], self.top, self.bottom + 12)
-        for each, y in [*zip(shapes, places, strict=True)][::-1]:
-            link = f'<path d="M{self.right + 2} {each.end}L{self.right + 11} {y}"'
-            self.add(each.colour, f'{each.shape}{link} stroke="currentColor"/>')
-            room = WIDTH - self.right - 18 - _width(f" {each.number}")
-            self.parts.append(_text(self.right + 14, y + 4.5, _cut(each.name, room)))
-            self.parts.append(_text(WIDTH - 1, y + 4.5, each.number, "end"))
+    def name(self, ends: Sequence[tuple[float, str, str, str]]) -> None:
+        """Name what ends at the right: its height, colour, name and number; none over another."""
+        places = _spread([end for end, *_ in ends], self.top, self.bottom + 12)
+        for (end, colour, name, number), y in zip(ends, places, strict=True):
+            self.parts.append(_path(colour, f"M{self.right + 2} {end}L{self.right + 11} {y}", 1))
+            room = WIDTH - self.right - 20 - _width(number)
+            self.parts.append(_text(self.right + 14, y + 4.5, _cut(name, room)))
+            self.parts.append(_text(WIDTH - 1, y + 4.5, number, "end"))
 
     def svg(self, title: str, about: str) -> Markup:
         return _svg(title, about, self.bottom + 42, self.parts)
@@ -114,20 +96,21 @@ def points_by_round(series: Sequence[Mapping[str, Any]], highlight: str = "") ->
     named.sort(key=lambda each: -each["points"][-1])
     low = min(0, *(min(each["points"]) for each in ranked))
     high = max(1, *(max(each["points"]) for each in ranked))
-    chart = _Chart((0, rounds - 1), (low, high), right=264)
+    chart = _Chart((0, rounds - 1), (low, high), right=248)
     ticks = [1, *(tick for tick in _ticks(1, rounds) if tick > 2 or rounds < 6)]
-    chart.axes([(n - 1, str(n)) for n in ticks], _numbered(_ticks(low, high)), "points by round")
+    chart.axes([(n - 1, str(n)) for n in ticks], _ticks(low, high), "points by round")
     _draw_rest(chart, rest)
-    shapes = []
+    lines: list[str] = []
+    ends = []
     for number, each in enumerate(named):
         is_bold = each["player_id"] == highlight if highlight else number == 0
-        style = f' stroke-width="{3 if is_bold else 1.8}"'
-        style += ' stroke-dasharray="5 3"' if number > 3 else ""
-        path = f'<path d="{chart.line(each["points"])}" fill="none" stroke="currentColor"{style}/>'
-        last = each["points"][-1]
-        colour = f"c{number % 4 + 1}"
-        shapes.append(_Named(chart.y(last), colour, path, each["name"], _number(last)))
-    chart.named(shapes)
+        dashes = ' stroke-dasharray="5 3"' if number > 3 else ""
+        colour, last = f"c{number % 4 + 1}", each["points"][-1]
+        path = _path(colour, chart.line(each["points"]), 3 if is_bold else 1.8, dashes)
+        lines.insert(len(lines) if is_bold else 0, path)  # The bold one lies on top.
+        ends.append((chart.y(last), colour, each["name"], _number(last)))
+    chart.parts += lines
+    chart.name(ends)
     others = f", and {counted(len(rest), 'other player')} in grey" if rest else ""
     last_words = ", ".join(f"{each['name']} {each['points'][-1]}" for each in named)
     about = f"Points after each of {rounds} rounds{others}. At the end: {last_words}."
@@ -143,10 +126,10 @@ def _draw_rest(chart: _Chart, rest: Sequence[Mapping[str, Any]]) -> None:
         upper, lower = ([column[at] for column in columns] for at in (-1, 0))
         back = "L".join(reversed(chart.line(lower)[1:].split("L")))
         band = f"{chart.line(upper)}L{back}z"
-        chart.add("soft", f'<path d="{band}" fill="currentColor" fill-opacity=".25"/>')
+        chart.parts.append(_path("soft", band, style=' fill-opacity=".25"'))
         lines = [[column[len(column) // 2] for column in columns]]
-    shape = "".join(chart.line(points) for points in lines)
-    chart.add("soft", f'<path d="{shape}" fill="none" stroke="currentColor" stroke-width=".8"/>')
+    if lines:
+        chart.parts.append(_path("soft", "".join(map(chart.line, lines)), 0.8))
 
 
 def response_times(ms: Sequence[int], limit_ms: int | None) -> Markup:
@@ -168,24 +151,23 @@ def response_times(ms: Sequence[int], limit_ms: int | None) -> Markup:
     chart = _Chart((first, last), (0, high), right=WIDTH - 24, top=3 * LINE + 6)
     step = math.ceil((last - first) / 6)
     x_ticks = [(n, _power_of_ten(n)) for n in range(first, last + 1, step)]
-    chart.axes(x_ticks, _numbered(_ticks(0, high)), "answers by time taken")
+    chart.axes(x_ticks, _ticks(0, high), "answers by time taken")
     wide = round((chart.right - chart.left) / BARS_MAX - 1, 1)
-    bars = "".join(
+    bars = (
         f"M{chart.x(first + bar * size)} {chart.bottom}V{chart.y(count)}h{wide}V{chart.bottom}z"
         for bar, count in sorted(counts.items())
     )
-    chart.add("win", f'<path d="{bars}" fill="currentColor"/>')
-    labels = []
+    chart.parts.append(_path("win", "".join(bars)))
+    labels = ""
     for row, (colour, words, value) in enumerate(marks):
         x, y = chart.x(math.log10(value)), 12 + row * LINE
-        style = f'stroke-width="1.5" stroke-dasharray="{2 + 3 * row} 3"'
-        shape = f'<path d="M{x} {y - 9}V{chart.bottom}" stroke="currentColor" {style}/>'
-        chart.add(colour, shape)
-        is_right = x + 5 + _width(words) < WIDTH
-        labels.append(_text(x + 5 if is_right else x - 5, y, words, "start" if is_right else "end"))
+        dashes = f' stroke-dasharray="{2 + 3 * row} 3"'
+        chart.parts.append(_path(colour, f"M{x} {y - 9}V{chart.bottom}", 1.5, dashes))
+        has_room = x + 5 + _width(words) < WIDTH
+        labels += _text(x + 5, y, words) if has_room else _text(x - 5, y, words, "end")
     # Over the lines, with an edge in the colour of the page.
     edge = 'class="edge" stroke="#fff" stroke-width="4" paint-order="stroke"'
-    chart.parts.append(f"<g {edge}>{''.join(labels)}</g>")
+    chart.parts.append(f"<g {edge}>{labels}</g>")
     found = ", ".join(words for _, words, _ in marks)
     about = f"{counted(len(times), 'answer')}: {found}; the slowest took {_duration(times[-1])}."
     return chart.svg("Response times", about)
@@ -214,10 +196,8 @@ def cross_table(
             runs[kind].append(f"M{columns[0]} {row}h{len(columns)}")
     parts = [f'<g transform="translate({left} {top + side / 2:.2f}) scale({side:.4f})">']
     for kind, thick in (("win", 0.92), ("draw", 0.5), ("loss", 0.2)):
-        style = f'stroke-width="{0.92 if is_small else thick}" stroke-dasharray=".92 .08"'
-        style += ' stroke-opacity=".25"' if is_small else ""
-        shape = f'<path d="{"".join(runs[kind])}" stroke="currentColor" {style}/>'
-        parts.append(f'<g class="{kind}" color="{COLOURS[kind]}">{shape}</g>')
+        style = ' stroke-dasharray=".92 .08"' + (' stroke-opacity=".25"' if is_small else "")
+        parts.append(_path(kind, "".join(runs[kind]), 0.92 if is_small else thick, style))
     parts.append("</g>")
     last = len(ids)
     for rank in range(1, last + 1) if is_small else [1, *(t for t in _ticks(1, last) if t > 4)]:
@@ -253,25 +233,25 @@ def choices(rounds: Sequence[Mapping[str, Any]]) -> Markup:
     chart = _Chart((0, len(groups)), (0, 100), right=280)
     step = math.ceil(len(groups) / 6)
     x_ticks = [(at + 0.5, str(groups[at][0][0])) for at in range(0, len(groups), step)]
-    chart.axes(x_ticks, [(tick, f"{tick}%") for tick in (0, 50, 100)], "moves by round")
-    tops, shapes = [0.0] * len(groups), []
+    chart.axes(x_ticks, [(0, "0%"), (50, "50%"), (100, "100%")], "moves by round")
+    tops, ends = [0.0] * len(groups), []
     wide = round((chart.right - chart.left) / len(groups) * 0.9, 1)
     for number, kind in enumerate([*kinds, OTHERS] if len(total) > len(kinds) else kinds):
         bars, low = "", 0.0
         for at, group in enumerate(groups):
             moves = sum((moves for _, moves in group), Counter[str]())
-            share = 100 * moves[kind] / moves.total() if kind != OTHERS else 100 - tops[at]
+            share = 100 * moves[kind] / moves.total() if number < len(kinds) else 100 - tops[at]
             low, tops[at] = tops[at], min(100.0, tops[at] + share)
             if share:
                 bars += f"M{chart.x(at)} {chart.y(low)}V{chart.y(tops[at])}h{wide}V{chart.y(low)}z"
-        colour = "soft" if kind == OTHERS else f"c{number % 4 + 1}"
+        colour = "soft" if number == len(kinds) else f"c{number % 4 + 1}"
         style = ' fill-opacity=".5"' if number > 3 else ""
-        path = f'<path d="{bars}" fill="currentColor"{style}/>'
-        whole = total[kind] or total.total() - sum(total[each] for each in kinds)
-        end, share_words = chart.y((low + tops[-1]) / 2), f"{100 * whole / total.total():.0f}%"
-        shapes.append(_Named(end, colour, path, kind, share_words))
-    chart.named(shapes)
-    found = ", ".join(f"{each.name} {each.number}" for each in shapes)
+        chart.parts.append(_path(colour, bars, style=style))
+        rest = total.total() - sum(total[each] for each in kinds)
+        share_of_all = 100 * (rest if number == len(kinds) else total[kind]) / total.total()
+        ends.append((chart.y((low + tops[-1]) / 2), colour, kind, f"{share_of_all:.0f}%"))
+    chart.name(ends)
+    found = ", ".join(f"{name} {number}" for _, _, name, number in ends)
     return chart.svg("Choices over time", f"Of all moves in {len(played)} rounds: {found}.")
 
 
@@ -288,8 +268,7 @@ def share_of_losses(causes: Mapping[str, int]) -> Markup:
         y, share = 4 + row * 26, number / counts.total()
         colour = "draw" if cause == "beaten" else "loss"
         wide = max(1.5, round(share * (right - left), 1))
-        bar = f'<path d="M{left} {y}h{wide}v18h-{wide}z" fill="currentColor"/>'
-        parts.append(f'<g class="{colour}" color="{COLOURS[colour]}">{bar}</g>')
+        parts.append(_path(colour, f"M{left} {y}h{wide}v18h-{wide}z"))
         parts.append(_text(left - 7, y + 13.5, _cut(cause, left - 9), "end"))
         words = f"{_number(number)} ({100 * share:.0f}%)"
         parts.append(_text(left + wide + 6, y + 13.5, words))
@@ -323,7 +302,12 @@ def _kind(share: float | None) -> str:
 
 def _place(value: float, scale: tuple[float, float], start: float, end: float) -> float:
     low, high = scale
-    return round(start + (value - low) / ((high - low) or 1) * (end - start), 1)
+    return _short(start + (value - low) / ((high - low) or 1) * (end - start))
+
+
+def _short(value: float) -> float:
+    """With one digit after the point, or none."""
+    return round(value) if abs(value - round(value)) < 0.05 else round(value, 1)
 
 
 def _ticks(low: int, high: int) -> list[int]:
@@ -332,10 +316,6 @@ def _ticks(low: int, high: int) -> list[int]:
     power = 10 ** (len(str(raw)) - 1)
     step = next(times * power for times in (1, 2, 5, 10) if times * power >= raw)
     return [*range(-(-low // step) * step, high + 1, step)]
-
-
-def _numbered(ticks: Sequence[int]) -> list[tuple[float, str]]:
-    return [(tick, _number(tick)) for tick in ticks]
 
 
 def _number(value: int) -> str:
@@ -372,14 +352,17 @@ def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
         lowest += LINE
     highest = bottom
     for at in reversed(order):
-        places[at] = round(min(places[at], highest), 1)
+        places[at] = _short(min(places[at], highest))
         highest = places[at] - LINE
     return places
 
 
 def _width(text: str) -> float:
     """About how wide text is, in units."""
-    return sum(13 if unicodedata.east_asian_width(char) in "WF" else 7.4 for char in text)
+    return sum(
+        13 if unicodedata.east_asian_width(char) in "WF" else 4.6 if char in NARROW else 7.7
+        for char in text
+    )
 
 
 def _cut(text: str, room: float) -> str:
@@ -392,10 +375,17 @@ def _cut(text: str, room: float) -> str:
     return f"{text.rstrip()}…"
 
 
+def _path(colour: str, d: str, stroke: float = 0, style: str = "") -> str:
+    """A line of this width, or without one an area."""
+    line = f'fill="none" stroke="currentColor" stroke-width="{stroke}"'
+    paint = line if stroke else 'fill="currentColor"'
+    return f'<path class="{colour}" color="{COLOURS[colour]}" d="{d}" {paint}{style}/>'
+
+
 def _text(x: float | str, y: float, words: str, anchor: str = "start") -> str:
     where = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    x = x if isinstance(x, str) else round(x, 1)
-    return f'<text x="{x}" y="{round(y, 1)}"{where}>{escape(one_line(words))}</text>'
+    x = x if isinstance(x, str) else _short(x)
+    return f'<text x="{x}" y="{_short(y)}"{where}>{escape(one_line(words))}</text>'
 
 
 def _svg(title: str, about: str, height: int, parts: Sequence[str]) -> Markup:
