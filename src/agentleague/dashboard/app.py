@@ -1,7 +1,6 @@
 """The dashboard's HTTP: pages, their JSON, and the events by which they stay current.
 
-Nothing here changes a league. Routes that do something for a person are given as `extra_routes`
-and stand behind the same checks.
+Nothing here changes a league, except what a person does at a table of theirs (`person.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Message, Receive, Scope, Send
 
+from agentleague.dashboard import person
 from agentleague.dashboard.following import Following
 from agentleague.dashboard.live_pages import STREAMS_MAX, LivePages
 from agentleague.dashboard.pages import PAGES, Page
@@ -68,6 +68,7 @@ class Dashboard:
             Route("/health", self._health),
             Route("/favicon.ico", self._no_icon),
             Mount("/static", static),
+            *person.routes(following),
         ]
         self._app = Starlette(
             routes=[*own, *extra_routes, *twins, *(route for route, _ in self._pages)],
@@ -85,7 +86,8 @@ class Dashboard:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
                 is_static = scope["path"].startswith("/static/")
                 headers.setdefault("Cache-Control", STATIC if is_static else "no-store")
             await send(message)

@@ -1,0 +1,384 @@
+"""A person at the table: pages of one seat, which plays by the manager's tools as a model does.
+
+What was played comes from the journal, what is live from the manager; nothing is kept here. The
+seat is a cookie that no script can read and no other site can use.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial, wraps
+from hashlib import sha256
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import msgspec
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from agentleague.dashboard.following import Following
+from agentleague.dashboard.live_pages import main_of
+from agentleague.dashboard.pages import Facts, Page
+from agentleague.dashboard.rendering import environment, live_link
+from agentleague.dashboard.svg import safe_svg
+from agentleague.errors import LeagueError, NoConnection, UnexpectedMessage
+from agentleague.games.game import picture_of_position
+from agentleague.games.svg import cleaned
+from agentleague.league.league import Phase
+from agentleague.protocol.printable import one_line_json
+from agentleague.protocol.seats import WAIT_SECONDS
+from agentleague.records.replay import steps
+from agentleague.runtime.manager_tools import ManagerTools, new_seat
+
+SEAT = re.compile(r"seat_[A-Za-z0-9_-]{27,59}")
+TITLE = re.compile(r"<title>([^<]*)</title>")  # of a picture, escaped as it stands there
+COOKIE_SECONDS = 30 * 86_400
+BODY_MAX = 16_384  # bytes of a form
+LOOK_SECONDS = 1.0  # between two looks at a turn that is open, and that the manager may hold
+REST_SECONDS = 0.1  # between two other looks
+NAME_MAX = 50
+JOURNAL_SECONDS = 5.0  # for the journal to show who has joined
+RESULTS_MAX, FIRST_ROWS, NEAR_ROWS = 3, 5, 2  # matches, rows of the table, rows around one's own
+PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "same-origin"}
+# A cookie is not sent along where another site led here; a page of our own leads on with it.
+BOUNCE = (
+    '<!doctype html><meta http-equiv="refresh" content="0;url=/play?again">'
+    '<title>Your table</title><p><a href="/play?again">Go to your table</a></p>'
+)
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+def routes(following: Following) -> list[Route]:
+    """The pages of persons, for a dashboard."""
+    table = Table(following)
+    own = {name: getattr(table, name) for name in ("move", "join", "leave")}
+    posts = [Route(f"/play/{name}", _same_site(own[name]), methods=["POST"]) for name in own]
+    return [
+        Route("/join", table.lead_to_seat),
+        Route("/play", table.show),
+        Route("/play/state", table.state),
+        *posts,
+        Route("/play/join", table.sit_down),
+        Route("/play/{seat}", table.enter),
+    ]
+
+
+def _same_site(act: Answer) -> Answer:
+    """Refuse what a page of another site sends; programs that are no browser say nothing."""
+
+    @wraps(act)
+    async def checked(request: Request) -> Response:
+        told, origin = (request.headers.get(name) for name in ("sec-fetch-site", "origin"))
+        own = urlsplit(origin).netloc == request.headers.get("host") if origin else True
+        if (told not in ("same-origin", "none")) if told else not own:
+            why = "This came from a page of another site, so nothing was done. Open /play yourself."
+            return Response(why, 403, PRIVATE, "text/plain")
+        return await act(request)
+
+    return checked
+
+
+class Live(NamedTuple):
+    """What the manager shows at a seat, or why it does not."""
+
+    shown: Mapping[str, Any] = {}
+    away: str = ""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the manager tells when something happens."""
+        return self.shown.get("status") in ("waiting", "match_over")
+
+    @property
+    def seconds_left(self) -> float:
+        """For the move of this turn."""
+        return float(self.shown.get("seconds_left", 0.0))
+
+
+class Table:
+    """What persons see and do; which of them it is, the cookie says."""
+
+    def __init__(self, following: Following) -> None:
+        self._following, self._view = following, following.view
+        self._env, self._tools = environment(live_link), ManagerTools()
+
+    # Pages
+
+    async def enter(self, request: Request) -> Response:
+        """The one link of a seat: it becomes a cookie, and leaves the address and the history."""
+        seat, name = request.path_params["seat"], request.query_params.get("name", "")
+        if not SEAT.fullmatch(seat):
+            return await self._page("", problem="This is not the whole link of a seat.", status=404)
+        return self._with_seat(request, seat, f"/play?name={quote(name)}" if name else "/play")
+
+    async def lead_to_seat(self, request: Request) -> Response:
+        """The address that everybody may know; the cookie is known below /play alone."""
+        return RedirectResponse("/play/join", 303, PRIVATE)
+
+    async def sit_down(self, request: Request) -> Response:
+        """Give who has no seat yet a new one, with which they may join."""
+        await self._following.ready()
+        seat = self._seat(request)
+        is_of_use = self._player(seat) or (seat and self._is_open)
+        return self._with_seat(request, seat if is_of_use else new_seat(), "/play?again")
+
+    async def show(self, request: Request) -> Response:
+        """The table as it is now."""
+        seat, asked = self._seat(request), request.query_params
+        if not seat and "again" not in asked:
+            return HTMLResponse(BOUNCE, headers=PRIVATE)
+        return await self._page(seat, name=asked.get("name", "")[:NAME_MAX])
+
+    async def state(self, request: Request) -> Response:
+        """The table as JSON and HTML, as soon as it differs from the version that is known."""
+        known, seat = request.query_params.get("version", ""), self._seat(request)
+        clock, do = asyncio.get_running_loop().time, self._following.do
+        until, live = clock() + WAIT_SECONDS, await self._look(seat)
+        facts = await do(self._facts, seat, live)
+        while _version(facts) == known and clock() < until and not await request.is_disconnected():
+            await asyncio.sleep(REST_SECONDS if live.is_waiting else LOOK_SECONDS)
+            live = await self._look(seat, live)
+            facts = await do(self._facts, seat, live)
+        told = {"version": _version(facts), "seconds_left": live.seconds_left, "state": facts}
+        told["html"] = main_of(await do(self._html, facts, live))
+        return Response(msgspec.json.encode(told), 200, PRIVATE, "application/json")
+
+    # What persons do
+
+    async def join(self, request: Request) -> Response:
+        """Join the league with the seat that the page was shown with; twice is once."""
+        seat, form = self._seat(request), await _form(request)
+        wanted = {name: form.get(name, "").strip() for name in ("name", "join_code")}
+
+        async def sit() -> None:
+            if not seat:
+                why = "your browser did not keep the seat; allow cookies here, and open /join again"
+                raise UnexpectedMessage(why)
+            await self._call("join_league", seat, **wanted)
+            await self._until(lambda: bool(self._player(seat)))
+
+        return await self._do(request, seat, sit(), name=wanted["name"])
+
+    async def move(self, request: Request) -> Response:
+        """Play a move; one that is not legal may be corrected while time is left."""
+        seat, form = self._seat(request), await _form(request)
+
+        async def play() -> None:
+            try:
+                move = msgspec.json.decode(form.get("move", ""))
+            except (msgspec.DecodeError, RecursionError):
+                why = 'move: this is no JSON; write 4 for a number, "rook" for a text'
+                raise UnexpectedMessage(why) from None
+            await self._call("submit_move", seat, move=move, turn_id=form.get("turn_id", ""))
+            await self._look(seat, await self._look(seat))  # Most opponents answer at once.
+
+        return await self._do(request, seat, play())
+
+    async def leave(self, request: Request) -> Response:
+        """Leave the league for good."""
+        seat = self._seat(request)
+
+        async def go() -> None:
+            await self._call("leave_league", seat)
+            removed = self._view.league.roster.removed
+            await self._until(lambda: self._player(seat) in removed)
+
+        return await self._do(request, seat, go())
+
+    async def _do(
+        self, request: Request, seat: str, work: Awaitable[None], name: str = ""
+    ) -> Response:
+        """Do it and show the table; what is refused is said in words."""
+        problem = ""
+        try:
+            await work
+        except LeagueError as error:
+            problem = str(error).replace(" Call wait_for_turn.", "")
+        if "json" in request.headers.get("accept", ""):
+            told = msgspec.json.encode({"problem": problem})
+            return Response(told, 409 if problem else 200, PRIVATE, "application/json")
+        if problem:
+            return await self._page(seat, name=name, problem=problem, status=409)
+        return RedirectResponse("/play?again", 303, PRIVATE)
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until the journal says so, but not for ever."""
+        for _ in range(int(JOURNAL_SECONDS / REST_SECONDS)):
+            if is_so():
+                return
+            await asyncio.sleep(REST_SECONDS)
+
+    async def _call(self, tool: str, seat: str, **arguments: Any) -> dict[str, Any]:
+        url = await asyncio.to_thread(self._following.manager_url)
+        if not url:
+            raise NoConnection("no manager runs this league at the moment")
+        return await self._tools.call(url, tool, seat, **arguments)
+
+    # What there is to see
+
+    @property
+    def _is_open(self) -> bool:
+        return self._view.league.phase is Phase.REGISTERING
+
+    def _player(self, seat: str) -> str:
+        return self._view.league.roster.claimed(seat) or ""
+
+    async def _look(self, seat: str, before: Live = Live()) -> Live:  # noqa: B008
+        """What the manager shows now or, if nothing has changed since, in a moment."""
+        player_id, league = self._player(seat), self._view.league
+        if not player_id or player_id in league.roster.removed or league.phase is Phase.COMPLETED:
+            return Live()
+        wait = LOOK_SECONDS if before.is_waiting else 0
+        seen = before.shown.get("seen", 0)
+        try:
+            return Live(await self._call("wait_for_turn", seat, max_wait_seconds=wait, seen=seen))
+        except UnexpectedMessage as error:
+            return Live(away=str(error))
+        except LeagueError as error:
+            return Live(away=f"{error}. No clock runs; this page tries again by itself.")
+
+    def _facts(self, seat: str, live: Live) -> Facts:
+        """All that the page shows, as plain JSON; the seconds that are left run by themselves."""
+        view, player_id, shown = self._view, self._player(seat), live.shown
+        league, legal = view.league, shown.get("legal_moves", [])
+        rows = league.table.rows()
+        own = next((n for n, row in enumerate(rows) if row.player_id == player_id), -9)
+        return {
+            "status": self._status(seat, player_id, live),
+            "you": {"player_id": player_id, "name": view.name_of(player_id)},
+            "game": league.rules.game_type.replace("_", " ") if league.opened else "",
+            "is_open": self._is_open,
+            "needs_code": bool(league.opened and league.rules.has_join_code is True),
+            "round": league.round_id,
+            "rounds": league.total_rounds,
+            **{key: shown.get(key) for key in ("turn_id", "match_id", "opponent", "position")},
+            "moves": [{"json": _json(each), "label": _label(each)} for each in legal],
+            "waiting_for": shown.get("waiting_for", ""),
+            "away": live.away,
+            "results": self._results(player_id),
+            "table": [
+                {"rank": row.rank, "player_id": row.player_id, "played": row.played}
+                | {"name": row.display_name, "points": row.points, "is_you": n == own}
+                for n, row in enumerate(rows)
+                if n < FIRST_ROWS or abs(n - own) <= NEAR_ROWS
+            ],
+            "place": rows[own].rank if own >= 0 else None,
+            "players": league.roster.players_total,
+            "champion": view.name_of(league.champion or ""),
+        }
+
+    def _status(self, seat: str, player_id: str, live: Live) -> str:
+        league, shown = self._view.league, live.shown.get("status", "waiting")
+        if not player_id:
+            unclaimed = "free" if self._is_open else "unknown"
+            return unclaimed if seat else "no_seat"
+        if player_id in league.roster.removed:
+            return "left"
+        if league.phase is Phase.COMPLETED:
+            return "over"
+        # The manager may know the end a moment before the journal is read so far.
+        return "your_turn" if shown == "your_turn" else "waiting"
+
+    def _results(self, player_id: str) -> list[Facts]:
+        """The last matches of this player, the newest first, in words."""
+        view, told = self._view, []
+        matches = view.log_of(player_id).matches[-RESULTS_MAX:] if player_id else []
+        for match_id in reversed(matches):
+            ended, ending = view.ended[match_id], view.match_facts(match_id)["ending"] or {}
+            whole, _, why = str(ending.get("sentence", "")).partition(" won: ")
+            sentence = why or whole
+            for each in ended.players:  # Names say more to a person than ids.
+                sentence = sentence.replace(f" ({each})", "").replace(each, view.name_of(each))
+            opponent = next(each for each in ended.players if each != player_id)
+            won = {player_id: "You won", None: "A draw"}.get(ended.winner, "You lost")
+            result = "No contest" if ended.status == "NO_CONTEST" else won
+            row = {"match_id": match_id, "round": ended.round_id, "result": result}
+            told.append({**row, "opponent": view.name_of(opponent), "sentence": sentence})
+        return told
+
+    # HTML and cookies
+
+    async def _page(
+        self, seat: str, *, name: str = "", problem: str = "", status: int = 200
+    ) -> Response:
+        do = self._following.do
+        await self._following.ready()
+        live = await self._look(seat)
+        facts = await do(self._facts, seat, live)
+        html = await do(self._html, facts, live, name, problem)
+        return HTMLResponse(html, status, PRIVATE)
+
+    def _html(self, facts: Facts, live: Live, name: str = "", problem: str = "") -> str:
+        view, position = self._view, facts["position"]
+        legal = [msgspec.json.decode(each["json"]) for each in facts["moves"]]
+        picture = None
+        if view.game and facts["status"] == "your_turn":
+            picture = picture_of_position(view.game, position, legal)
+        board = cleaned(picture.svg if picture else "")
+        return self._env.get_template("play.html").render(
+            page=PAGE,
+            view=view,
+            facts=facts,
+            params={},
+            version=_version(facts),
+            seconds=live.seconds_left,
+            name=name,
+            problem=problem,
+            board=Markup(board.svg),
+            caption=Markup("".join(TITLE.findall(board.svg)[:1])),
+            on_board={each["json"] for each in facts["moves"]} <= set(board.moves),
+            ended=self._last_board(facts),
+            position=msgspec.json.format(_json(position)) if position else "",
+        )
+
+    def _last_board(self, facts: Facts) -> Markup:
+        """How the last match stood in the end; empty where the game draws nothing."""
+        if not facts["results"] or not self._view.game:
+            return Markup()
+        played = steps(self._view.game, self._view.match_facts(facts["results"][0]["match_id"]))
+        picture = played[-1].picture if played else None
+        return safe_svg(picture.svg) if picture else Markup()
+
+    @property
+    def _cookie(self) -> str:
+        """Another league on this host has another: a port makes no difference to browsers."""
+        return f"seat_{sha256(self._view.league_id.encode()).hexdigest()[:12]}"
+
+    def _seat(self, request: Request) -> str:
+        seat = request.cookies.get(self._cookie, "")
+        return seat if SEAT.fullmatch(seat) else ""
+
+    def _with_seat(self, request: Request, seat: str, path: str) -> Response:
+        secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
+        answer = RedirectResponse(path, 303, {**PRIVATE, "Referrer-Policy": "no-referrer"})
+        own = partial(answer.set_cookie, self._cookie, seat, COOKIE_SECONDS, path="/play")
+        own(secure=secure, httponly=True, samesite="strict")
+        return answer
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form; one that is too long has none."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > BODY_MAX:
+            return {}
+    return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+
+
+def _version(facts: Facts) -> str:
+    return sha256(msgspec.json.encode(facts)).hexdigest()[:16]
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _label(move: Any) -> str:
+    return move if isinstance(move, str) and move.strip() else one_line_json(move)
+
+
+PAGE = Page("play", "/play", "Your table", lambda view, params: {})

@@ -1,0 +1,245 @@
+"""A person joins in the browser and plays, over real HTTP, with forms alone."""
+
+import json
+import re
+from urllib.request import urlopen
+
+import pytest
+
+from commands import BIN, first_line, free_port, league, read_until, started
+from dashboard.person import Person, form_of
+
+CODE = "amber-falcon-tin-seven"
+GAMES = ("even_odd", "rock_paper_scissors", "tic_tac_toe")
+
+
+def begin(home, *options, players=2, agents=1):
+    """A manager, its referee, players that move at random, and the URL of its pages."""
+    port = free_port()
+    words = ("--port", port, "--players", players, "--dir", "cup", "--move-seconds", 60, *options)
+    manager = started(BIN / "league", "manager", *words, cwd=home)
+    first_line(manager)
+    code = options[:2] if "--join-code" in options else ()
+    for role in (("referee",), *[("player", "--strategy", "random")] * agents):
+        more = (*code, "--manager", port, "--port", free_port())
+        started(BIN / "league", *role, *more, cwd=home)
+    return manager, port, dashboard(home)
+
+
+def dashboard(home):
+    process = started(BIN / "league", "dashboard", "cup", "--port", free_port(), cwd=home)
+    said = read_until(process, "See it in a browser")
+    return re.search(r"http://\S+", said)[0]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_person_plays_a_league_of_each_game_with_forms_alone(tmp_path, game):
+    _, _, url = begin(tmp_path, "--game", game, players=3, agents=2)
+    ann = Person(url)
+
+    ann.join("Ann <b>")
+    seated = ann.open("/play")
+    end = ann.play()
+
+    assert "Ann &lt;b&gt;" in seated
+    assert "Ann <b>" not in "".join(page for page in ann.pages if "<html" in page)
+    assert "<h1>The league is over</h1>" in end
+    assert re.search(r"Ann &lt;b&gt;, you are number \d of 3\.", end)
+    assert "The final table" in end
+    assert len(re.findall(r"(You won|You lost|A draw)</strong>", end)) == 2
+    rows = json.loads(league("standings", "cup", "--json", cwd=tmp_path).stdout)
+    assert [row["technical_losses"] for row in rows] == [0, 0, 0]
+    if game == "tic_tac_toe":  # What has no other door than the board is drawn there.
+        assert any("data-move=" in page for page in ann.pages)
+    shown = [page.replace(f"={ann.seat};", "") for page in ann.pages]  # not the cookie itself
+    assert not any(ann.seat in page for page in shown)
+
+
+def test_the_link_of_a_seat_becomes_a_cookie_that_only_this_site_can_use(tmp_path):
+    _, _, url = begin(tmp_path, agents=0)
+    link = league("seat", "Ann", "--dashboard", url, "--dir", tmp_path / "cup").stdout.strip()
+    seat = link.rpartition("/")[2]
+    ann, secure = Person(url), Person(url)
+
+    page = ann.open(f"/play/{seat}")
+    secure.open(f"/play/{seat}", **{"X-Forwarded-Proto": "https"})
+
+    assert link == f"{url}play/{seat}"
+    assert ann.at == f"{url}play"  # The seat has left the address.
+    assert "Ann, you have a seat" in page
+    (cookie,) = ann.jar
+    assert (cookie.value, cookie.path, cookie.secure) == (seat, "/play", False)
+    kept = vars(cookie)["_rest"]
+    assert "HttpOnly" in kept
+    assert kept["SameSite"].lower() == "strict"
+    assert next(iter(secure.jar)).secure
+    assert "no-store" in ann.pages[-1].lower()
+    assert seat not in ann.pages[-1]
+
+
+def test_what_another_site_sends_is_refused_and_changes_nothing(tmp_path):
+    _, _, url = begin(tmp_path)
+    ann = Person(url)
+    ann.join("Ann")
+    form = form_of(ann.wait_for("your_turn"))
+
+    for headers in (
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ):
+        for path in ("/play/move", "/play/leave", "/play/join"):
+            ann.open(path, form, **headers)
+            assert ann.status == 403
+
+    assert form_of(ann.wait_for("your_turn")) == form
+    ann.open("/play/move", form, Origin=url.rstrip("/"), **{"Sec-Fetch-Site": "same-origin"})
+    assert ann.status == 200
+
+
+def test_a_move_that_is_not_legal_is_explained_and_may_be_corrected(tmp_path):
+    _, _, url = begin(tmp_path, "--game", "tic_tac_toe")
+    ann = Person(url)
+    ann.join("Ann")
+    form = form_of(ann.wait_for("your_turn"))
+
+    illegal = ann.open("/play/move", {**form, "move": "99"})
+    status = ann.status
+    unread = ann.open("/play/move", {**form, "move": "the middle"})
+    scripted = ann.open("/play/move", {**form, "move": "99"}, Accept="application/json")
+    late = ann.open("/play/move", {**form, "turn_id": "R9M9.1"})
+    right = ann.open("/play/move", form)
+
+    assert status == 409
+    assert "99 is not legal here; send one of" in illegal
+    assert "this is no JSON; write 4 for a number" in unread
+    assert "99 is not legal here" in json.loads(scripted)["problem"]
+    assert "that turn is not open" in late
+    assert "wait_for_turn" not in illegal + unread + late
+    assert 'id="problem"' not in right
+
+
+def test_two_tabs_of_one_seat_show_the_same_and_one_move_counts(tmp_path):
+    _, _, url = begin(tmp_path, "--game", "tic_tac_toe")
+    one = Person(url)
+    one.join("Ann")
+    two = Person(url)
+    two.open(f"/play/{one.seat}")
+    form = form_of(one.wait_for("your_turn"))
+    assert form_of(two.wait_for("your_turn")) == form
+
+    one.open("/play/move", form)
+    again = two.open("/play/move", {**form, "move": "8" if form["move"] != "8" else "7"})
+
+    assert f"you played {form['move']} in that turn" in again
+    assert two.play() == one.open("/play")
+
+
+def test_who_may_not_sit_down_is_told_what_to_do(tmp_path):
+    _, _, url = begin(tmp_path, "--join-code", CODE, "--hosted-players", 1)
+    none, ann, bob = Person(url), Person(url), Person(url)
+
+    nobody = none.open("/play")
+    cut = none.open("/play/seat_short")
+    wrong = ann.join("Ann", join_code="wrong")
+    nameless = ann.join(" ", join_code=CODE)
+    ann.join("Ann", join_code=CODE)
+    ann.join("Ann", join_code=CODE)  # A second click joins nobody else.
+    full = bob.join("Bob", join_code=CODE)
+    ann.wait_for("your_turn")
+    late = bob.open("/play")
+
+    assert "You have no seat here" in nobody
+    assert '<a href="/join">' in nobody
+    assert "not the whole link of a seat" in cut
+    assert "join_code is not this league&#39;s" in wrong
+    assert "name must have 1 to 50 letters" in nameless
+    assert "takes 1 hosted player and no more (hosted_players = 1)" in full
+    assert "No player has this seat" in late
+
+
+def test_a_manager_that_is_away_is_said_and_the_person_plays_on_when_it_is_back(tmp_path):
+    manager, port, url = begin(tmp_path)
+    ann = Person(url)
+    ann.join("Ann")
+    ann.wait_for("your_turn")
+    manager.kill()
+    manager.wait()
+    away = ann.open("/play")
+    again = started(BIN / "league", "manager", "--port", port, "--dir", "cup", cwd=tmp_path)
+    first_line(again)
+
+    end = ann.play()
+
+    assert "this page tries again by itself" in away
+    assert "<h1>The league is over</h1>" in end
+    again.kill()
+    again.wait()
+    assert "you are number" in ann.open("/play")  # The journal knows it too.
+
+
+def test_who_leaves_has_left(tmp_path):
+    _, _, url = begin(tmp_path, players=3)
+    ann = Person(url)
+    ann.join("Ann")
+
+    left = ann.open("/play/leave", {})
+
+    assert "You have left the league" in left
+    assert "You have left the league" in ann.open("/play")
+
+
+FREE_FORM = '''
+"""Name a number from 1 to 1000; the larger one wins."""
+from agentleague.errors import IllegalMove
+from agentleague.games.game import Outcome
+name, seats = "large", ("A", "B")
+def start(options): return {}
+def to_move(state): return () if state else seats
+def view(state, seat): return {"asked": "a number"}
+def legal_moves(state, seat): return None
+def example_moves(state, seat): return [1, 1000]
+def check(state, seat, move):
+    if type(move) is not int or not 1 <= move <= 1000:
+        raise IllegalMove("a number from 1 to 1000")
+def chance(state): return None
+def play(state, moves, number): return dict(moves)
+def outcome(state):
+    if not state: return None
+    a, b = state["A"], state["B"]
+    return Outcome(None if a == b else "A" if a > b else "B", f"{a} against {b}")
+'''
+
+
+def test_a_game_that_lists_no_moves_takes_what_the_person_types(tmp_path):
+    (tmp_path / "large.py").write_text(FREE_FORM)
+    port = free_port()
+    words = ("--game", "large.py", "--port", port, "--players", 2, "--dir", "cup")
+    first_line(started(BIN / "league", "manager", *words, cwd=tmp_path))
+    words = ("--game", "large.py", "--manager", port, "--port", free_port())
+    started(BIN / "league", "referee", *words, cwd=tmp_path)
+    url = dashboard(tmp_path)
+    persons = [Person(url), Person(url)]
+    for person, name in zip(persons, ("Ann", "Bob"), strict=True):
+        person.join(name)
+
+    for person, move in zip(persons, ("7", "700"), strict=True):
+        text = person.wait_for("your_turn")
+        turn = re.search(r'name="turn_id" value="([^"]+)"', text)[1]
+        person.open("/play/move", {"turn_id": turn, "move": move})
+
+    assert '"asked": "a number"' in text.replace("&#34;", '"')
+    assert "Your move as JSON" in text
+    end = persons[1].wait_for("over")
+    assert "You won</strong> against Ann in round 1." in end
+    assert "700 against 7" in end or "7 against 700" in end
+
+
+def test_the_script_of_the_page_is_served(tmp_path):
+    _, _, url = begin(tmp_path, agents=0)
+
+    script = urlopen(f"{url}static/play.js").read().decode()
+
+    assert len(script.splitlines()) < 120
+    assert "innerHTML = html" in script
