@@ -5,6 +5,8 @@ import signal
 
 import pytest
 
+from agentleague.cli.commands import watch
+from agentleague.errors import NoConnection
 from cli import in_process
 from cli.screen import Screen
 from commands import BIN, SECONDS, first_line, free_port, league, read_until, started
@@ -87,8 +89,8 @@ def test_nothing_moves_where_it_must_not(cup):
 
 def test_a_league_can_be_followed_while_its_manager_comes_and_goes(cup):
     port = free_port()
-    watch = ("watch", "--manager", port)
-    lines = started(BIN / "league", *watch)
+    words = ("watch", "--manager", port)
+    lines = started(BIN / "league", *words)
     assert read_until(lines, "waiting for it") == (
         f"No manager answers at http://127.0.0.1:{port}/mcp yet; waiting for it. "
         "Stop with Ctrl-C.\n"
@@ -96,7 +98,7 @@ def test_a_league_can_be_followed_while_its_manager_comes_and_goes(cup):
     manager = started(BIN / "league", *manager_of(cup, port))
     first_line(manager)
     read_until(lines, "Following league_")
-    screen, scripts = Screen(*watch), started(BIN / "league", "watch", cup, "--json")
+    screen, scripts = Screen(*words), started(BIN / "league", "watch", cup, "--json")
     start_agents(cup, port)
     screen.until("Round 1 of 1", "Waiting for P0")
     read_until(lines, "Waiting for P0")
@@ -140,3 +142,15 @@ def test_a_league_that_is_over_is_told_from_its_directory(tmp_path):
         "LEAGUE_COMPLETED",
         said["standings"][0]["player_id"],
     )
+
+
+def test_a_manager_that_leaves_at_the_end_does_not_keep_anybody_waiting(monkeypatch, tmp_path):
+    async def fails(source):
+        raise NoConnection("gone")
+
+    league("demo", "--dir", tmp_path / "cup", "--seed", "7")
+    monkeypatch.setattr(watch, "read_table", fails)
+
+    told = in_process.league("watch", tmp_path / "cup")
+
+    assert "The manager left before it had told all of its table" in told.stdout

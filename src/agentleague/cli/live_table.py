@@ -19,7 +19,6 @@ BAR_MIN, BAR_MAX = 8, 40
 WIDTH_OF_ALL = 64  # below which only some columns are shown
 NARROW = {"rank", "moved", "display_name", "technical_losses", "points"}
 MOVED = Column("moved", "  ", True)  # The others stay in their places.
-KINDS = ("players", "referees")
 WAITS_MAX = RESULTS_MAX = 3
 ROWS_MIN = 3  # of players; before there are fewer, there are fewer of the others
 
@@ -133,7 +132,8 @@ def picture(
 def _head(status: Facts, changes: Changes, width: int) -> Iterator[Text]:
     current, league_id = number(status, "current_round"), shown(status.get("league_id"))
     if not current:
-        there = (f"{number(status, kind)}{_wanted(status, kind)} {kind}" for kind in KINDS)
+        wanted = {kind: number(status, f"{kind}_wanted") for kind in ("players", "referees")}
+        there = (f"{number(status, k)}{f' of {n}' if n else ''} {k}" for k, n in wanted.items())
         yield Text(f"{' and '.join(there)} are here").append(f"  {league_id}", "dim")
         return
     line = Text(f"Round {current} of {number(status, 'total_rounds')}", style="bold")
@@ -146,11 +146,6 @@ def _head(status: Facts, changes: Changes, width: int) -> Iterator[Text]:
         full = length * min(done, total) // total
         bar.append("━" * full, "green").append("━" * (length - full), "bright_black").append("  ")
     yield bar.append(words)
-
-
-def _wanted(status: Facts, kind: str) -> str:
-    wanted = number(status, f"{kind}_wanted")
-    return f" of {wanted}" if wanted else ""
 
 
 def _mark(status: Facts) -> str:

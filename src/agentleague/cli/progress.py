@@ -49,10 +49,14 @@ class Progress:
             rows = row_dicts(league.table.rows()) if self.is_live and league.has_started else ()
             self.show({**status, "awaited_answers": awaited, **more}, rows)
 
-    async def follow(self, role: "Manager", **more: Any) -> None:
-        """Show the league of a manager of this process until it is over."""
+    def follow(self, role: "Manager", verbose: int, **more: Any) -> None:
+        """Show the league of a manager of this process on a terminal, until it is over."""
+        if self.is_live and verbose <= 1:  # Else it would be redrawn for every message.
+            self._following = asyncio.ensure_future(self._follow(role, **more))
+
+    async def _follow(self, role: "Manager", **more: Any) -> None:
         with self:  # Also after an error: what is said must be seen.
-            while role.league.phase != COMPLETED:
+            while role.league.phase != COMPLETED and not self._is_quiet:
                 self(role.league, role.awaited_answers(asyncio.get_running_loop().time()), **more)
                 await asyncio.sleep(REFRESH_SECONDS)
 
@@ -71,7 +75,8 @@ class Progress:
         self._live.show(status, rows, asyncio.get_running_loop().time())
 
     def stop(self) -> None:
-        """Leave the terminal as it was."""
+        """Leave the terminal as it was, and show nothing more."""
+        self._is_quiet = True
         if self._live:
             self._live.stop()
             self._live = None

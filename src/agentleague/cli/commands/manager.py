@@ -1,10 +1,8 @@
 """`league manager`: runs one league, and keeps its journal in a directory."""
 
-import asyncio
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from errno import EACCES, EADDRINUSE
 from functools import partial
@@ -122,7 +120,9 @@ def command(
         output.log_to_stderr(running, verbose)
         file = game if _file(game) else ""
         DashboardProcess(settings, directory, say, file).attach(running)
-        with _following(role, settings, verbose) as progress:
+        with Progress(LINES_ABOVE) as progress:
+            wanted = {"players_wanted": settings.players, "referees_wanted": settings.referees}
+            progress.follow(role, verbose, **wanted)
 
             def at_end(_: object) -> None:
                 progress.stop()
@@ -147,22 +147,6 @@ def command(
     state = f"after round {ended}" if ended else "before the first round ended"
     _print_table(league, state, directory)
     say(f"Stopped; nothing is lost. Continue with: {_resume(directory, game)}{' --exit' * exits}")
-
-
-@contextmanager
-def _following(role: Manager, settings: ManagerSettings, verbose: int) -> Iterator[Progress]:
-    """Show the league below what is said, on a terminal, unless every message is said."""
-    progress = Progress(LINES_ABOVE)
-    if not progress.is_live or verbose > 1:
-        yield progress
-        return
-    wanted = {"players_wanted": settings.players, "referees_wanted": settings.referees}
-    task = asyncio.create_task(progress.follow(role, **wanted))
-    try:
-        yield progress
-    finally:
-        task.cancel()
-        progress.stop()
 
 
 def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSettings]:

@@ -33,6 +33,7 @@ LINES_MAX = 10_000
 LOOKS_LEFT = 10  # for which the rest of the matches lasts, if it "may soon be over"
 JOURNAL_LOOKS = 30  # A journal without a manager is read at every so manyth look: it may be long.
 STRANGE_MAX = 3  # answers of something else; a manager that starts gives such, too
+LEFT = "The manager left before it had told all of its table: this is what was known before."
 VOLATILE = ("awaited_answers", "awaited_reports")  # They say how long still.
 
 
@@ -75,6 +76,8 @@ class _Following:
             try:
                 final = await self._at_source(self._look)
             except LeagueError as error:
+                if self._status.get("status") == COMPLETED:
+                    return self._status, self._rows, [LEFT], ""
                 self._is_away(error)
             else:
                 self._is_there(is_first)
@@ -104,8 +107,9 @@ class _Following:
         if not number(status, "current_round"):  # There is no table before.
             self._status, self._rows = status, []
         elif status.get("status") == COMPLETED:
+            self._status = status
             final = await read_table(source)
-            self._status, self._rows = status, final[1]
+            self._rows = final[1]
             return final
         else:
             what = ("league_id", "rounds_completed")
