@@ -14,6 +14,7 @@ import msgspec
 
 from agentleague.protocol.tokens import hmac_blocks
 
+_TEXT = "draw-v1|%s|%s|%d|%s"  # league, match, index, digest of the moves
 CHAMPION = "champion"  # in place of a match: the draw among those who share rank 1
 Moves = Sequence[tuple[int, str, Any]]
 
@@ -47,13 +48,14 @@ def number(  # noqa: PLR0913 - six names that only make sense together.
 ) -> int:
     """The number drawn at the lock of that index, from low to high."""
     low, high = bounds
-    drawn = int.from_bytes(_hmac(seed, draw_text(league_id, match_id, index, moves)), "big")
+    text = _TEXT % (league_id, match_id, index, moves_digest(moves))
+    drawn = int.from_bytes(_hmac(seed, text), "big")
     return low + drawn % (high - low + 1)
 
 
 def draw_text(league_id: str, match_id: str, index: int, moves: Moves) -> str:
     """The number follows from the HMAC of this, with the seed as its key."""
-    return f"draw-v1|{league_id}|{match_id}|{index}|{moves_digest(moves)}"
+    return _TEXT % (league_id, match_id, index, moves_digest(moves))
 
 
 def _hmac(key: bytes, text: str) -> bytes:
