@@ -8,9 +8,11 @@ from contextlib import chdir
 import pytest
 
 from agentleague.cli.app import COMMANDS
+from agentleague.dashboard.league_view import LeagueView
 from agentleague.errors import UnsupportedGame
 from agentleague.league.events import LeagueOpened
 from agentleague.runtime import plugins
+from agentleague.storage.directory import open_reader
 from cli.in_process import league
 from records.journals import changed, played, written
 from test_architecture import PACKAGE, modules
@@ -42,6 +44,7 @@ NOT_READING = {
     *("bench", "completion", "demo", "games", "init", "new", "play", "player", "referee"),
     *("schema", "simulate", "strategies"),
 }
+SERVING = {"dashboard"}  # It reads one until it is stopped: see below.
 
 
 @pytest.fixture
@@ -58,7 +61,7 @@ def above(tmp_path):
 
 
 def test_every_command_is_known_to_read_a_league_or_not():
-    assert {line.split()[0] for line in READING} | NOT_READING == set(COMMANDS)
+    assert {line.split()[0] for line in READING} | NOT_READING | SERVING == set(COMMANDS)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +85,22 @@ def test_no_command_runs_a_file_that_a_journal_names(above, name):
         done = league(*line.split(), cwd=above, check=False)
         assert "\x1b" not in done.stdout + done.stderr, line
         assert list(above.rglob("*.ran")) == [], line
+
+
+@pytest.mark.parametrize("name", ["cup/evil.py", "./evil.py", "{above}/evil.py", "evil", "plugin"])
+def test_pages_run_no_file_that_a_journal_names(above, name):
+    written(above / "cup", changed(played(), LeagueOpened, game_type=name.format(above=above)))
+    reader = open_reader(above / "cup")
+
+    with chdir(above):
+        view = LeagueView(reader)
+        view.begin(*reader.leagues())
+        for row in reader.read(view.league_id):
+            view.take(row)
+
+    assert view.league.decided_total
+    assert view.game is None
+    assert list(above.rglob("*.ran")) == []
 
 
 @pytest.mark.process
@@ -147,13 +166,17 @@ RUNNING = {
     "as_typed": {
         *("runtime/plugins.py", "sdk/offline.py", "cli/commands/demo.py", "cli/commands/games.py"),
         *("cli/commands/manager.py", "cli/commands/play.py", "cli/commands/player.py"),
-        *("cli/commands/referee.py", "cli/commands/verify.py"),
+        *("cli/commands/referee.py", "cli/commands/verify.py", "cli/commands/dashboard.py"),
     },
     "spec_from_file_location": {"runtime/plugins.py"},
     "module_from_spec": {"runtime/plugins.py"},
     "exec_module": {"runtime/plugins.py"},
     "import_module": {"__init__.py", "cli/app.py", "cli/options.py"},  # names that stand there
-    "find_spec": {"cli/commands/new.py"},  # whether a name that was typed is free
+    # Whether a name that was typed is free, or an extra is installed.
+    "find_spec": {"cli/commands/new.py", "dashboard/process.py"},
+    # `league dashboard` itself, with the directory and the game that were typed.
+    "create_subprocess_exec": {"dashboard/process.py"},
+    "subprocess": {"dashboard/process.py"},
     "system": {"bench/measure.py", "cli/bench_text.py"},  # the name of a field
 }
 NOBODY = {

@@ -98,6 +98,10 @@ WAYS = {
     ("storage/sqlite.py", "connect"): "opens a file",
     ("storage/sqlite_reader.py", "connect"): "opens a file",
     ("bench/bare_http.py", "create_connection"): "to its own echo, in `league bench` alone",
+    (
+        "dashboard/process.py",
+        "create_subprocess_exec",
+    ): "the dashboard, which calls its manager through the guard",
     ("sdk/llm_client.py", "connect"): "a player asks its author's model",
 }
 CLIENTS = {"http.client", "urllib.request", "ftplib", "smtplib", "aiohttp", "httpx", "requests"}

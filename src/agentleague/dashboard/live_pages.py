@@ -12,7 +12,7 @@ import msgspec
 from jinja2 import Environment
 from msgspec import Struct
 
-from agentleague.dashboard.following import REST, Following
+from agentleague.dashboard.following import Following
 from agentleague.dashboard.pages import Page
 from agentleague.dashboard.rendering import render
 from agentleague.errors import LeagueError
@@ -22,6 +22,7 @@ from agentleague.runtime.clock import cpu_seconds
 STREAMS_MAX = 500
 PAGES_KEPT = 128
 UPDATE_SECONDS = 0.5  # between two looks at all open pages
+REST = 8  # times as long as they took: at most a ninth of a core
 HEARTBEAT_SECONDS = 15.0  # A proxy closes what is silent for long.
 LINE_END = re.compile(r"\r\n|\r|\n")
 Find = Callable[[str], tuple[Page, Mapping[str, str]]]  # by path and query; LeagueError if none
