@@ -69,8 +69,13 @@ def test_the_cross_table_counts_each_pair_from_both_sides():
 
 
 def test_many_players_are_a_heat_map_of_the_first():
-    shown = cross_table(view_of(Decisions(70).start().events), {})
+    league = Decisions(70).start()
+    league.play_round()
+
+    shown = cross_table(view_of(league.events), {})
 
     assert not shown["as_table"]
-    assert len(shown["players"]) == HEAT_MAP_MAX
     assert shown["total"] == 70
+    ids = {each["player_id"] for each in shown["players"]}
+    assert len(ids) == HEAT_MAP_MAX
+    assert {each for key in shown["cells"] for each in key.split("|")} <= ids

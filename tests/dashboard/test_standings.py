@@ -44,21 +44,24 @@ def test_the_organisers_ruling_counts_in_cells_as_in_points():
     assert [row["points"] for row in facts(view, {})["rows"]] == [0, 0]
 
 
-def test_who_rose_since_the_last_round_is_marked():
-    league = Decisions(4).start()
-    league.play("R1M1", forfeits=[league.league.matches["R1M1"].players[0]])
-    league.play("R1M2", forfeits=[league.league.matches["R1M2"].players[0]])
-    league.record(RoundEnded(1))
-    league.schedule(2)
-    before = {row.player_id: row.rank for row in league.league.table.rows()}
-    lowest = max(before, key=before.__getitem__)
-    match_id = league.league.matches.of_player[lowest][-1].match_id
-    other = next(each for each in league.league.matches[match_id].players if each != lowest)
-    league.play(match_id, forfeits=[other])
+def test_who_rose_or_fell_since_the_round_before_is_marked():
+    league, ranks, moves = Decisions(6).start(), [], []
+    for round_id in range(1, 6):
+        for match_id in sorted(league.league.open_matches):
+            league.play(match_id, forfeits=[max(league.league.matches[match_id].players)])
+        shown = facts(view_of(league.events), {})["rows"]
+        ranks.append({row["player_id"]: row["rank"] for row in shown})
+        moves.append({row["player_id"]: row["moved"] for row in shown})
+        league.record(RoundEnded(round_id))
+        after = facts(view_of(league.events), {})["rows"]
+        assert {row["player_id"]: row["moved"] for row in after} == moves[-1]
+        if round_id < 5:
+            league.schedule(round_id + 1)
 
-    rows = {row["player_id"]: row for row in facts(view_of(league.events), {})["rows"]}
-
-    assert rows[lowest]["moved"] == before[lowest] - rows[lowest]["rank"] > 0
+    assert set(moves[0].values()) == {0}
+    for before, now, moved in zip(ranks, ranks[1:], moves[1:], strict=False):
+        assert moved == {each: before[each] - now[each] for each in now}
+    assert any(any(moved.values()) for moved in moves)
 
 
 @pytest.mark.parametrize("wanted", ["AGENT 11", "p11", " agent 11 "])
