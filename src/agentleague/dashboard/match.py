@@ -93,7 +93,9 @@ def _ended(
         "advice": [] if match.overruled else ending["advice"],
         "ruling": told["ruling"],
         "overruled": match.overruled is not None,
-        **_doubts(match),
+        "disputes": [one_line(each["words"]) for each in match.disputes],
+        "unconfirmed": match.unconfirmed,
+        "commands": rule_commands(match) if match.disputed or match.unconfirmed else [],
         "given_again": [
             {
                 "referee": paging.agent(view, each.referee_id),
@@ -105,22 +107,9 @@ def _ended(
         "told_by_manager": match.told == "manager",
         "conversation": _conversation(view, match.transcript),
         "left_out": match.transcript_left_out,
-        "details": {
-            one_line(name, 64): one_line_json(value)
-            for name, value in ((match.result and match.result.game_details) or {}).items()
-        },
         "reported": None if decided.verified else one_line_json(decided.result.choices),
         **_replayed(view, steps, params),
         "proof": _proof(view, record, steps),
-    }
-
-
-def _doubts(match: Facts) -> dict[str, Any]:
-    is_open = match.disputed or match.unconfirmed
-    return {
-        "disputes": [one_line(each["words"]) for each in match.disputes],
-        "unconfirmed": match.unconfirmed,
-        "commands": rule_commands(match) if is_open else [],
     }
 
 
@@ -165,10 +154,8 @@ def _exchange(view: LeagueView, row: Contact) -> dict[str, Any]:
 def _moves(decided: MatchDecided) -> list[Step]:
     """The moves turn by turn, where nobody has the game."""
     turns = groupby(decided.moves, itemgetter(0))
-    made = [
-        Step(turn + 1, {each[1]: each[2] for each in moves}, None, None) for turn, moves in turns
-    ]
-    return [Step(0, {}, None, None), *made]
+    made = [(turn + 1, {each[1]: each[2] for each in moves}) for turn, moves in turns]
+    return [Step(*each, None, None) for each in ((0, {}), *made)]
 
 
 def _replayed(view: LeagueView, steps: Sequence[Step], params: Mapping[str, str]) -> dict[str, Any]:
@@ -199,6 +186,7 @@ def _proof(view: LeagueView, record: MatchRecord, steps: Sequence[Step]) -> dict
     assert decided
     at = (opened.league_id, record.match_id)
     drawn = [step for step in steps if step.bounds] if decided.verified else []
+    problems = match_check.result_problem(record, decided, view.game, opened)
     return {
         "commitment": record.commitment,
         "seed": decided.seed,
@@ -216,10 +204,7 @@ def _proof(view: LeagueView, record: MatchRecord, steps: Sequence[Step]) -> dict
         ],
         "verified": decided.verified,  # not by the word of a referee that does not lock
         "has_game": view.game is not None,
-        "problems": [
-            one_line(each)
-            for each in match_check.result_problem(record, decided, view.game, opened)
-        ],
+        "problems": list(map(one_line, problems)),
         "drawn_anew": record.drawn_anew,
         "command": "league verify DIR",
     }

@@ -12,7 +12,10 @@ T = TypeVar("T")
 
 
 def paged(
-    rows: Sequence[T], params: Mapping[str, str], field: str, told: Callable[[T], Any]
+    rows: Sequence[T],
+    params: Mapping[str, str],
+    field: str,
+    told: Callable[[T], Any] = lambda row: row,
 ) -> dict[str, Any]:
     """The page that `params` ask for, the last of the rows first; only its rows are told."""
     pages = max(1, -(-len(rows) // ROWS_A_PAGE))

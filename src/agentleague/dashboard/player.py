@@ -11,6 +11,7 @@ import msgspec
 from agentleague.dashboard import paging
 from agentleague.dashboard.league_view import LeagueView, PlayerLog
 from agentleague.dashboard.match import awaited_in
+from agentleague.dashboard.schedule import decided_row
 from agentleague.dialects.table import in_words
 from agentleague.errors import NotRegistered
 from agentleague.league import queries
@@ -18,6 +19,8 @@ from agentleague.protocol.printable import one_line, there_are
 from agentleague.records import player_story
 
 LOST = ("lost", "forfeited")
+OUTCOMES = ("won", "drawn", "lost")
+RANKS_SHOWN = 20  # of the last rounds
 MOVES_NAMED = 6  # of a player; all others are one
 OTHER_MOVES = "other"
 MOVES_TIMED = 1_000  # the last ones
@@ -46,16 +49,15 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         "is_seated": league.roster.players[player_id].is_seated,
         **_standing(view, player_id),
         "now": _now(view, player_id),
+        "ranks": [each[player_id][1] for each in view.points[-RANKS_SHOWN:] if player_id in each],
         "series": _series(view, player_id),
         "move_ms": list(log.move_ms[-MOVES_TIMED:]),
         "limit_ms": round(league.rules.rules.move_seconds * 1000),
         "choices": _choices(log),
-        "against": paging.paged(
-            _against(view, player_id, log), params, "against", lambda each: _opponent(view, *each)
-        ),
+        "against": paging.paged(_against(view, player_id, log), params, "against"),
         "losses": paging.paged(lost, params, "losses", lambda each: _loss(view, each, player_id)),
         "matches": paging.paged(
-            log.matches, params, "matches", lambda each: _match(view, each, player_id)
+            log.matches, params, "matches", lambda each: decided_row(view, each)
         ),
     }
 
@@ -112,7 +114,6 @@ def _series(view: LeagueView, player_id: str) -> list[dict[str, Any]]:
             "player_id": each,
             "name": view.name_of(each),
             "points": [of_round[each][0] for of_round in view.points],
-            "ranks": [of_round[each][1] for of_round in view.points],
         }
         for each in shown
     ]
@@ -137,7 +138,7 @@ def _named(move: str, often: Iterable[str]) -> str:
     return one_line(value if isinstance(value, str) else move, 24)
 
 
-def _against(view: LeagueView, player_id: str, log: PlayerLog) -> list[tuple[str, Counter[str]]]:
+def _against(view: LeagueView, player_id: str, log: PlayerLog) -> list[dict[str, Any]]:
     """Its opponents and what it had of them, the hardest one last."""
     found: dict[str, Counter[str]] = {}
     for match_id in log.matches:
@@ -145,12 +146,11 @@ def _against(view: LeagueView, player_id: str, log: PlayerLog) -> list[tuple[str
         other = ended.players[ended.players[0] == player_id]
         outcome = ended.outcome(player_id)
         found.setdefault(other, Counter())["lost" if outcome in LOST else outcome] += 1
-    return sorted(found.items(), key=lambda each: (each[1]["lost"], -each[1]["won"]))
-
-
-def _opponent(view: LeagueView, opponent_id: str, counts: Counter[str]) -> dict[str, Any]:
-    kinds = ("won", "drawn", "lost")
-    return {"player": paging.agent(view, opponent_id)} | {kind: counts[kind] for kind in kinds}
+    hardness = sorted(found.items(), key=lambda each: (each[1]["lost"], -each[1]["won"]))
+    return [
+        {"player": paging.agent(view, other)} | {kind: counts[kind] for kind in OUTCOMES}
+        for other, counts in hardness
+    ]
 
 
 def _loss(view: LeagueView, match_id: str, player_id: str) -> dict[str, Any]:
@@ -164,16 +164,4 @@ def _loss(view: LeagueView, match_id: str, player_id: str) -> dict[str, Any]:
         "sentence": match.sentence,
         "rules": match.rules,
         "story": [line.strip() for line in story],
-    }
-
-
-def _match(view: LeagueView, match_id: str, player_id: str) -> dict[str, Any]:
-    ended = view.ended[match_id]
-    other = ended.players[ended.players[0] == player_id]
-    return {
-        "match_id": match_id,
-        "round_id": ended.round_id,
-        "opponent": paging.agent(view, other),
-        "outcome": ended.outcome(player_id),
-        "at": ended.at,
     }

@@ -6,7 +6,7 @@ from typing import Any
 from agentleague.dashboard import paging
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.player import unknown_agent
-from agentleague.dashboard.schedule import match_row
+from agentleague.dashboard.schedule import decided_row, match_row
 from agentleague.league import queries
 from agentleague.league.events import MatchAssigned
 from agentleague.protocol.printable import one_line
@@ -44,9 +44,7 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         "contradictions_max": league.limits.contradictions_max,
         "command": approval(view, referee_id),
         "now": [match_row(view, *each) for each in now],
-        "ran": paging.paged(
-            log.matches, params, "ran", lambda each: match_row(view, each, view.ended[each].players)
-        ),
+        "ran": paging.paged(log.matches, params, "ran", lambda each: decided_row(view, each)),
         "taken": paging.paged(log.taken, params, "taken", lambda each: _taken(view, each)),
     }
 

@@ -55,6 +55,11 @@ def match_row(view: LeagueView, match_id: str, players: tuple[str, ...]) -> dict
     return row
 
 
+def decided_row(view: LeagueView, match_id: str) -> dict[str, Any]:
+    """A match in a list that has a result."""
+    return match_row(view, match_id, view.ended[match_id].players)
+
+
 def cross_table(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
     """The record of each pair, seen from both sides, of the first players of the table."""
     rows = view.league.table.rows()
