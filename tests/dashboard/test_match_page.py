@@ -92,9 +92,12 @@ def test_what_to_change_is_said_once_for_all_attempts_that_failed_alike():
 def test_nothing_but_who_plays_and_who_is_waited_for_is_told_of_an_undecided_match():
     waits = "P02 'Agent 2' to choose in R1M1: at most 20 s still, attempt 1 of 4"
     others = "P03 'in R1M1: at most' to choose in R1M2: at most 9 s still, attempt 1 of 4"
+    reports = [
+        f"{each}: it waits for REF01, 9 s still; then no contest" for each in ("R1M1", "R1M12")
+    ]
     events = Decisions(4).start().events
 
-    assert facts(events, awaited_answers=[waits, others]) == {
+    assert facts(events, awaited_answers=[waits, others], awaited_reports=reports) == {
         "match_id": "R1M1",
         "round_id": 1,
         "game": "even_odd",
@@ -104,7 +107,7 @@ def test_nothing_but_who_plays_and_who_is_waited_for_is_told_of_an_undecided_mat
         "next": "R1M2",
         "since": "2025-11-15T10:00:00.000Z",
         "state": "It is being played, and there is no result yet.",
-        "awaited": [waits],
+        "awaited": [f"Waiting for {waits}.", "It waits for REF01, 9 s still; then no contest."],
         "ended": None,
     }
 

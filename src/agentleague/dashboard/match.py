@@ -47,13 +47,12 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
 
 
 def awaited_in(view: LeagueView, match_id: str) -> list[str]:
-    """For whom an undecided match waits, as its manager says."""
+    """For whom an undecided match waits, as its manager says: a sentence each."""
     answers: Sequence[str] = view.live.get("awaited_answers", ())
     reports: Sequence[str] = view.live.get("awaited_reports", ())
-    return [
-        *(each for each in answers if each.rpartition(": ")[0].endswith(f" in {match_id}")),
-        *(each for each in reports if each.startswith(f"{match_id}: ")),
-    ]
+    own = [each for each in answers if each.rpartition(": ")[0].endswith(f" in {match_id}")]
+    other = [each.partition(": ")[2] for each in reports if each.startswith(f"{match_id}: ")]
+    return [*(f"Waiting for {each}." for each in own), *(f"I{each[1:]}." for each in other)]
 
 
 def _beside(view: LeagueView, match: Facts) -> dict[str, str | None]:
