@@ -97,8 +97,7 @@ def points_by_round(series: Sequence[Mapping[str, Any]], highlight: str = "") ->
     low = min(0, *(min(each["points"]) for each in ranked))
     high = max(1, *(max(each["points"]) for each in ranked))
     chart = _Chart((0, rounds - 1), (low, high), right=248)
-    ticks = [1, *(tick for tick in _ticks(1, rounds) if tick > 2 or rounds < 6)]
-    chart.axes([(n - 1, str(n)) for n in ticks], _ticks(low, high), "points by round")
+    chart.axes([(n - 1, str(n)) for n in _from_one(rounds)], _ticks(low, high), "points by round")
     _draw_rest(chart, rest)
     lines: list[str] = []
     ends = []
@@ -200,7 +199,7 @@ def cross_table(
         parts.append(_path(kind, "".join(runs[kind]), 0.92 if is_small else thick, style))
     parts.append("</g>")
     last = len(ids)
-    for rank in range(1, last + 1) if is_small else [1, *(t for t in _ticks(1, last) if t > 4)]:
+    for rank in range(1, last + 1) if is_small else _from_one(last):
         place = round((rank - 0.5) / size * side, 1)
         parts.append(_text(left + place, top - 6, str(rank), "middle"))
         parts.append(_text(left - 6, top + place + 4.5, str(rank), "end"))
@@ -263,18 +262,16 @@ def share_of_losses(causes: Mapping[str, int]) -> Markup:
     rows = counts.most_common(NAMED_MAX)
     if len(counts) > NAMED_MAX:
         rows[-1] = (OTHERS, counts.total() - sum(number for _, number in rows[:-1]))
-    left, right, parts = 150, WIDTH - 92, []
+    parts = []
     for row, (cause, number) in enumerate(rows):
-        y, share = 4 + row * 26, number / counts.total()
-        colour = "draw" if cause == "beaten" else "loss"
-        wide = max(1.5, round(share * (right - left), 1))
-        parts.append(_path(colour, f"M{left} {y}h{wide}v18h-{wide}z"))
-        parts.append(_text(left - 7, y + 13.5, _cut(cause, left - 9), "end"))
-        words = f"{_number(number)} ({100 * share:.0f}%)"
-        parts.append(_text(left + wide + 6, y + 13.5, words))
+        y, share = row * 42, number / counts.total()
+        wide = max(1.5, _short(share * (WIDTH - 100)))
+        parts.append(_text(0, y + 13, _cut(cause, WIDTH)))
+        parts.append(_path("draw" if cause == "beaten" else "loss", f"M0 {y + 19}h{wide}v14H0z"))
+        parts.append(_text(wide + 6, y + 31, f"{_number(number)} ({100 * share:.0f}%)"))
     found = ", ".join(f"{cause} {number}" for cause, number in rows)
     about = f"{counted(counts.total(), 'loss', 'losses')} by cause: {found}."
-    return _svg("Losses by cause", about, 4 + len(rows) * 26, parts)
+    return _svg("Losses by cause", about, len(rows) * 42, parts)
 
 
 def _shares(
@@ -318,6 +315,11 @@ def _ticks(low: int, high: int) -> list[int]:
     return [*range(-(-low // step) * step, high + 1, step)]
 
 
+def _from_one(last: int) -> list[int]:
+    ticks = _ticks(1, last)
+    return ticks if ticks[0] == 1 else [1, *(tick for tick in ticks if tick > 2)]
+
+
 def _number(value: int) -> str:
     """A number in few characters: 950, 12k, 3.4M."""
     if abs(value) >= 10**12:
@@ -333,13 +335,8 @@ def _power_of_ten(power: int) -> str:
 
 
 def _duration(ms: int) -> str:
-    return (
-        f"{ms} ms"
-        if ms < 1_000
-        else f"{_number(ms // 1_000)} s"
-        if ms >= 10_000
-        else f"{ms / 1_000:.1f} s"
-    )
+    seconds = f"{ms / 1_000:.2g}" if ms < 10_000 else _number(ms // 1_000)
+    return f"{ms} ms" if ms < 1_000 else f"{seconds} s"
 
 
 def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:

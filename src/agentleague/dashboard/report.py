@@ -27,7 +27,6 @@ from agentleague.protocol import timestamps
 from agentleague.protocol.messages import PROTOCOL
 from agentleague.protocol.printable import one_line
 from agentleague.records import match_story, replay
-from agentleague.records.explanations import CAUSES
 from agentleague.records.export_files import File
 from agentleague.runtime.clock import wall
 
@@ -41,8 +40,8 @@ STORIES_MAX = 1_000  # matches that are all told; of more, only those that need 
 TURNS_MAX = 200  # matches; of more, linked pages show each match at its end alone
 
 _LIVE = re.compile(r'<form class="controls".*?</form>| data-[a-z]+(?:="[^"]*")?', re.DOTALL)
-# In the file no list of matches stands twice (the schedule has them), and none is turned over.
-_LISTS = re.compile(r'<section id="(?:matches|ran|now)".*?</section>', re.DOTALL)
+# In the file no list stands twice (schedule and cross-table have them), and none is turned over.
+_LISTS = re.compile(r'<section id="(?:matches|against|ran|now)".*?</section>', re.DOTALL)
 _TURNER = re.compile(r'<nav class="turner controls" aria-label="Pages of.*?</nav>', re.DOTALL)
 _NEWEST = '<p class="muted">Only the newest are here.</p>'
 _TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
@@ -278,12 +277,12 @@ def _plotted(view: LeagueView) -> dict[str, Any]:
 
 
 def _losses(view: LeagueView) -> Counter[str]:
-    """Why players lost: beaten, or what came instead of an answer."""
+    """Why players lost: beaten, or what their referee says of those who failed."""
     causes = Counter[str]()
     for ended in view.ended.values():
         if ended.status == "WIN":
             causes["beaten"] += 1
         elif ended.status == "TECHNICAL_LOSS":
             for _, cause in view.match_facts(ended.match_id)["forfeits"]:
-                causes[CAUSES[cause].came if cause in CAUSES else one_line(cause)] += 1
+                causes[one_line(cause)] += 1
     return causes
