@@ -13,7 +13,7 @@ def test_the_organiser_makes_a_seat_and_its_link_is_the_players_own(tmp_path):
     cup = tmp_path / "cup"
     _, url = a_manager(cup, "--join-code", CODE)  # which the directory keeps
 
-    made = league("seat", "Ann", "--dir", cup)
+    made = league("seat", "Ann", "--dashboard", "http://127.0.0.1:8090", "--dir", cup)
     other = league("seat", "Bob", "--dashboard", "192.168.1.10:8090/", "--dir", cup)
 
     link = re.fullmatch(r"http://127\.0\.0\.1:8090/play/(seat_\w{32})\n", made.stdout)
@@ -32,10 +32,12 @@ def test_a_league_that_takes_nobody_from_a_browser_has_no_seat_for_a_person(tmp_
     cup = tmp_path / "cup"
     a_manager(cup, "--hosted-players", 0)
 
-    refused = league("seat", "Ann", "--dir", cup, check=False)
+    refused = league("seat", "Ann", "--dashboard", "127.0.0.1:8090", "--dir", cup, check=False)
     nowhere = league("seat", "Ann", "--dir", tmp_path, check=False)
+    pageless = league("seat", "Ann", "--dir", cup, check=False)
 
-    assert refused.returncode == nowhere.returncode == 1
+    assert refused.returncode == nowhere.returncode == pageless.returncode == 1
+    assert "the manager shows no pages, and a person plays there" in pageless.stderr
     assert refused.stderr == (
         "Error: there is no seat for 'Ann': this league lets no models and no persons in "
         "(hosted_players = 0); ask the organiser\n"

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from agentleague.cli import human as human_seat
 from agentleague.cli import output
 from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import local_players
@@ -28,7 +29,7 @@ from agentleague.cli.settings_options import check_table, given_settings, settin
 from agentleague.manager import notices
 from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.local_league import Played, play, raise_descriptor_limit
+from agentleague.runtime.local_league import LocalPlayer, Played, play, raise_descriptor_limit
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import Home, run
 from agentleague.runtime.settings import describe
@@ -55,6 +56,13 @@ LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
     metavar="FILE|URL|STRATEGY",
     help="A player of yours; give it once for each.",
 )
+@click.option(
+    "--human",
+    is_flag=False,
+    flag_value=human_seat.NAME,
+    metavar="[NAME]",
+    help="Keep a seat for you: play in the browser, with 120 seconds for a move.",
+)
 @referees_option
 @settings_options(ManagerSettings, "cycles", "move_seconds", "files")
 @click.option("--seed", help="Any text: the same seed gives the same table.")
@@ -66,6 +74,7 @@ def command(
     game_options: str | None,
     players: int | None,
     brought: tuple[str, ...],
+    human: str | None,
     referees: int,
     seed: str | None,
     directory: Path | None,
@@ -87,19 +96,23 @@ def command(
     league demo --game tic_tac_toe
     league demo --game ./my_game.py
     league demo --game rock_paper_scissors --game-options '{"best_of": 5}'
+    league demo --human Ann --game tic_tac_toe
     league demo --player ./mine.py --player http://127.0.0.1:8101/mcp --player random
     """
     if directory:
         check_free(directory)
     raise_descriptor_limit()
-    how_many = _how_many(players, brought)
+    how_many = _how_many(players, (*brought, *filter(None, [human])))
     typed = as_typed(game)
     found = find_game(typed)
     given = given_settings(ManagerSettings, None, options)
     rules = {row.name for row in describe(ManagerSettings) if row.heading not in NOT_HERE}
     named = local_players(brought, typed, seed, in_full=output.is_given(output.DEBUG))
+    values = {name: given.values[name] for name in rules & given.values.keys()}
+    if human:
+        values.setdefault("move_seconds", human_seat.MOVE_SECONDS)
     settings = replace(
-        ManagerSettings(**{name: given.values[name] for name in rules & given.values.keys()}),
+        ManagerSettings(**values),
         league_id=new_league_id(found.name, seed),
         game_options=read_game_options(found, game_options),
         players=how_many,
@@ -109,20 +122,32 @@ def command(
     check_table(given, settings)
     kept = directory or (Path(mkdtemp(prefix="league-")) if keep else None)
     temporary = nullcontext(str(kept)) if kept else TemporaryDirectory(prefix="league-")
-    try:
-        with temporary as folder, Progress() as progress:
-            files = partial(keep_files, settings.shared_dir) if kept and settings.files else None
-            home = Home(Path(folder), seed, files=files)
-            played = run(play(settings, home, progress, game=typed, local_players=named))
-    except KeyboardInterrupt:
-        if not kept or not has_journal(kept):
-            raise
+    with temporary as folder, human_seat.seat_for(human, folder, typed) as seats:
+        try:
+            with Progress() as progress:
+                files = (
+                    partial(keep_files, settings.shared_dir) if kept and settings.files else None
+                )
+                home = Home(Path(folder), seed, files=files)
+                own: list[LocalPlayer] = [*named, *seats]
+                played = run(play(settings, home, progress, game=typed, local_players=own))
+        except KeyboardInterrupt:
+            raise _stopped(kept, human) from None
+        if as_json:
+            output.print_json(_summary(played, kept))
+        else:
+            _print_result(played, kept, game)
+        for seat in seats:
+            seat.stay()
+
+
+def _stopped(kept: Path | None, human: str | None) -> KeyboardInterrupt:
+    """What to say after Ctrl-C."""
+    if kept and has_journal(kept):
         see = f"{_command()} status {dir_option(kept)}"
-        raise KeyboardInterrupt(f"What was played is kept; see it with: {see}") from None
-    if as_json:
-        output.print_json(_summary(played, kept))
-    else:
-        _print_result(played, kept, game)
+        return KeyboardInterrupt(f"What was played is kept; see it with: {see}")
+    again = [f"Come back whenever you like: {_command()} demo --human"] if human else []
+    return KeyboardInterrupt(*again)
 
 
 def _how_many(players: int | None, brought: Sequence[str]) -> int:

@@ -4,8 +4,10 @@ import asyncio
 import os
 import shlex
 import sys
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -133,12 +135,10 @@ def _try(directory: Path, url: str) -> str:
 @click.option(
     "--dashboard",
     metavar="URL",
-    default="http://127.0.0.1:8090",
-    show_default=True,
-    help="Where the person opens the pages of the league.",
+    help="Where the person opens the pages of the league; by default where its manager shows them.",
 )
 @directory_option
-def seat(name: str, dashboard: str, directory: Path) -> None:
+def seat(name: str, dashboard: str | None, directory: Path) -> None:
     """Make a seat for a person, before the league starts, and print its one link. Who opens the
     link plays in the browser; give it to nobody else.
 
@@ -146,13 +146,34 @@ def seat(name: str, dashboard: str, directory: Path) -> None:
     league seat Ann --dashboard http://192.168.1.10:8090
     """
     _check_possible(directory, refuse_ended=True)
+    manager = str(manager_address(directory))
+    pages = _with_scheme(dashboard) if dashboard else _pages_of(manager, directory)
     code = os.environ.get("LEAGUE_JOIN_CODE") or kept_settings(directory).get("join_code", "")
     try:
-        own, player_id = run(_join(str(manager_address(directory)), name, str(code)))
+        own, player_id = run(_join(manager, name, str(code)))
     except LeagueError as error:
         raise click.ClickException(f"there is no seat for {name!r}: {error}") from None
-    click.echo(f"{_with_scheme(dashboard).rstrip('/')}/play/{own}")
+    click.echo(f"{pages.rstrip('/')}/play/{own}")
     say(f"{name} is {player_id}. Whoever opens the link has this seat: give it to {name} alone.")
+
+
+def _pages_of(manager: str, directory: Path) -> str:
+    """Where the manager leads browsers to. Raises ClickException if it shows no pages."""
+    where = urlsplit(manager)
+    connection = HTTPConnection(str(where.hostname), where.port, timeout=10)
+    try:
+        connection.request("GET", "/")
+        pages = connection.getresponse().headers.get("Location")
+    except OSError:
+        raise click.ClickException(no_manager(directory)) from None
+    finally:
+        connection.close()
+    if not pages:
+        raise click.ClickException(
+            "the manager shows no pages, and a person plays there; show them with: league "
+            f"dashboard {shlex.quote(str(directory))}, and say where they are with: --dashboard URL"
+        )
+    return pages
 
 
 async def _join(manager: str, name: str, join_code: str) -> tuple[str, str]:
