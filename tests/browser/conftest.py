@@ -6,14 +6,12 @@ import shutil
 import pytest
 
 from browser.leagues import shown, with_boards, with_faults, written
+from browser.looks import WIDE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (  # It stays on this machine, and needs no sandbox where tests run as root.
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
-)
-WIDE, PHONE, WALL = (
-    {"width": width, "height": height} for width, height in ((1280, 900), (360, 740), (1920, 1080))
 )
 
 

@@ -4,8 +4,7 @@ from urllib.parse import urldefrag
 
 import pytest
 
-from browser.conftest import PHONE, WALL, WIDE
-from browser.looks import wrong
+from browser.looks import WALL, looked_at, wrong
 
 pytestmark = pytest.mark.process
 
@@ -31,18 +30,6 @@ def walk(page, root):
                 seen.add(link)
             elif link.startswith(root) and link not in seen and link not in waiting:
                 waiting.append(link)
-
-
-def looked_at(page):
-    """What is wrong with a page in either theme, on a desk and on a phone."""
-    found = wrong(page, "unnamed")
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        found += [f"{theme}: {each}" for each in wrong(page, "pale")]
-    page.set_viewport_size(PHONE)
-    found += [f"phone: {each}" for each in wrong(page, "cramped")]
-    page.set_viewport_size(WIDE)
-    return found
 
 
 @pytest.mark.parametrize("league", ["faults", "boards"])

@@ -2,7 +2,6 @@
 
 import pytest
 
-from browser.conftest import WIDE
 from commands import BIN, environment, free_port, read_until, started
 
 pytestmark = pytest.mark.process
@@ -100,7 +99,7 @@ def test_pages_follow_a_league_without_being_loaded_again(running, tab):
 
 
 def test_a_page_outlives_its_dashboard_and_goes_on_with_the_next_one(running, tab):
-    page = marked(tab(running.url, may_fail=True, viewport=WIDE))
+    page = marked(tab(running.url, may_fail=True))
     page.wait_for_selector("#waiting :text('Waits')")
     assert page.locator("#connection").is_hidden()
 

@@ -1,0 +1,59 @@
+"""The report opens from disk, without a server: as one file, and as pages that lead to another."""
+
+from urllib.parse import urldefrag
+
+import pytest
+
+from browser.leagues import IMAGE
+from browser.looks import looked_at
+from commands import league
+
+pytestmark = pytest.mark.process
+
+HREFS = "all => all.map(each => each.href)"
+
+
+def test_one_file_holds_all_of_a_league_and_every_anchor_leads_somewhere(
+    faults_directory, tab, tmp_path
+):
+    file = tmp_path / "report.html"
+    league("report", faults_directory, "--out", file)
+    page = tab(file.as_uri())
+    targets = page.eval_on_selector_all("a[href]", HREFS)
+
+    assert {urldefrag(each)[0] for each in targets} == {file.as_uri()}
+    lost = [each for each in targets if not page.locator(f"[id='{urldefrag(each)[1]}']").count()]
+    assert lost == []
+    assert looked_at(page) == []
+    assert IMAGE in page.inner_text("main")
+
+
+def test_a_link_to_a_folded_match_unfolds_it_and_all_of_it_prints(boards_directory, tab, tmp_path):
+    file = tmp_path / "report.html"
+    league("report", boards_directory, "--out", file)
+    page = tab(file.as_uri())
+    assert page.locator("#match-R1M1").is_hidden()
+
+    page.click("a[href='#match-R1M1'] >> visible=true >> nth=0")
+
+    page.wait_for_selector("#match-R1M1 .boards", state="visible")
+    printed = page.pdf()
+    assert printed.startswith(b"%PDF")
+    assert printed.count(b"/Type /Page\n") >= 2
+
+
+def test_pages_to_publish_lead_to_one_another(faults_directory, tab, tmp_path):
+    league("report", faults_directory, "--site", tmp_path / "public")
+    files = {each.as_uri() for each in (tmp_path / "public").glob("*.html")}
+    page = tab((tmp_path / "public" / "index.html").as_uri())
+    waiting, seen, found = [page.url], set(), {}
+    while waiting:
+        seen.add(url := waiting.pop())
+        page.goto(url)
+        if "turn" not in url:
+            found[url] = looked_at(page)
+        links = {urldefrag(each)[0] for each in page.eval_on_selector_all("a[href]", HREFS)}
+        waiting += links - seen - {*waiting}
+
+    assert seen == files
+    assert {url: faults for url, faults in found.items() if faults} == {}
