@@ -3,7 +3,9 @@
 import hmac
 import json
 from hashlib import sha256
+from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from agentleague.errors import WrongType
@@ -34,6 +36,18 @@ def drawn(index, moves, low, high, seed=SEED):
 
 
 BOTH = [(0, "P01", "even"), (0, "P02", "odd")]
+
+
+@pytest.mark.parametrize("number", [2**31, -(2**31) - 1, True, 7.5, "7", [7]])
+def test_a_number_or_parity_that_no_row_can_hold_is_left_out_of_the_result(number):
+    game = SimpleNamespace(**vars(even_odd))
+    details = {"drawn_number": number, "number_parity": "sideways"}
+    game.outcome = lambda state: Outcome("A", "so", details) if even_odd.outcome(state) else None
+
+    result = judged(game, BOTH).result
+
+    assert (result.drawn_number, result.number_parity) == (None, None)
+    assert msgspec.json.decode(msgspec.json.encode(result), type=GameResult) == result
 
 
 @rule("R-LEAGUE-01")

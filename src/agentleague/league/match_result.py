@@ -117,11 +117,13 @@ def _result(setup: MatchSetup, outcome: Outcome, moves: Moves) -> GameResult:
     for seat, player_id in zip(seats, players, strict=True):
         reason = reason.replace(f"{{{seat}}}", player_id)
     reason, made = reason[:500], choices(players, moves)
+    number, parity = details.get("drawn_number"), details.get("number_parity")
     return GameResult(
         "DRAW" if winner is None else "WIN",
         winner,
-        details.get("drawn_number"),
-        details.get("number_parity"),
+        # The game is a plug-in: what has no room here would be a row that nobody can read.
+        number if type(number) is int and -(2**31) <= number < 2**31 else None,
+        parity if parity in ("even", "odd") else None,
         made,
         reason,
         game_details=plain_details(outcome, (moves, made, reason, reason)) or UNSET,
