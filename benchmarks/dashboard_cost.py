@@ -19,7 +19,7 @@ from threading import Event, Thread
 from typing import NamedTuple
 
 from agentleague.bench.league_run import Measurement, Plan, measure_league
-from agentleague.bench.measure import plan_for, temporary_folder, this_machine
+from agentleague.bench.measure import temporary_folder, this_machine
 from agentleague.cli.bench_text import machine_text
 from agentleague.cli.output import Column, print_json, print_rows, say
 from agentleague.runtime.local_league import raise_descriptor_limit
@@ -112,13 +112,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--players", type=int, default=100)
     parser.add_argument("--pages", type=int, default=KINDS["many"], help="that are open")
-    parser.add_argument("--seconds", type=float, default=20.0, help="fewer: shorter leagues")
+    parser.add_argument("--matches", type=int, default=10_000, help="of a league, about")
     parser.add_argument("--rounds", type=int, default=5, help="leagues of each kind")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     raise_descriptor_limit()
     folder = temporary_folder()
-    plan = plan_for(options.players, REFEREES, options.seconds, PLAYER_PROCESSES, folder)
+    plan = Plan(options.players, REFEREES, options.matches, PLAYER_PROCESSES, directory=folder)
     rows = compare(plan, {**KINDS, "many": options.pages}, options.rounds)
     player = import_milliseconds()
     if options.json:
