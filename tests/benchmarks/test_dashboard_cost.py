@@ -12,7 +12,7 @@ from commands import ROOT
 @pytest.mark.thorough
 def test_leagues_without_pages_and_with_open_ones_are_measured_in_one_run():
     script = [sys.executable, str(ROOT / "benchmarks" / "dashboard_cost.py"), "--json"]
-    small = ["--players", "4", "--matches", "600", "--rounds", "1", "--pages", "5"]
+    small = ["--players", "4", "--matches", "200", "--rounds", "1", "--pages", "5"]
 
     run = subprocess.run([*script, *small], capture_output=True, text=True, timeout=60, check=True)
 

@@ -5,7 +5,7 @@ Nothing here changes a league, except what a person does at a table of theirs (`
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.applications import Starlette
@@ -109,7 +109,8 @@ class Dashboard:
                 "The Host header names another server; call this one by its IP address, or start "
                 "it with that name: league dashboard DIR --name HOST"
             )
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        own = [f"{scheme}://{host.lower()}" for scheme in ("http", "https")]
+        if origin is not None and origin.lower() not in own:
             return 403, "Requests that a page of another site sends are refused."
         return None
 
