@@ -5,7 +5,7 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentleague.dashboard import plots
@@ -69,6 +69,7 @@ def test_points_of_any_players_are_drawn_inside_the_picture(players, highlight):
 
 
 @given(st.lists(numbers, max_size=200), st.one_of(st.none(), numbers))
+@example([10, 10], 1)  # all after the limit
 def test_times_of_any_length_are_drawn_inside_the_picture(times, limit):
     inside(plots.response_times(times, limit))
 

@@ -14,6 +14,7 @@ from agentleague.dashboard import report
 from agentleague.games import tic_tac_toe
 from agentleague.league.events import MatchDecided, MatchLocked, RoundEnded
 from agentleague.storage.directory import open_reader
+from dashboard.views import view_of
 from league.decisions import LEAGUE_ID, Decisions
 from records.journals import otherwise, place, played, written
 
@@ -43,7 +44,7 @@ class Page(HTMLParser):
         loaded = {"src", "srcset", "data", "poster", "action", "xlink:href", "background"}
         self.loads += [given[name] for name in loaded & given.keys()]
         self.loads += [given["href"]] if tag != "a" and "href" in given else []
-        assert not [name for name in given if name.startswith("on") or name == "style"]
+        assert not [name for name in given if name.startswith(("on", "data-")) or name == "style"]
 
     def handle_data(self, data):
         self.text += data
@@ -162,6 +163,7 @@ def test_of_a_running_league_it_says_so_and_tells_nothing_of_an_undecided_match(
     assert "The league still runs: this is how it stood at journal row" in page.text
     assert "match-R1M2" in page.ids
     assert "match-R1M1" not in page.ids
+    assert {*page.links} <= {f"#{each}" for each in page.ids}
     for file in (tmp_path / "report.html", *(tmp_path / "site").iterdir()):
         assert "a-hidden-move" not in file.read_text()
         assert "123456789" not in file.read_text().replace(",", "")
@@ -172,6 +174,20 @@ def test_before_the_league_begins_there_is_a_report_too(tmp_path):
 
     assert run(cup, "--site", tmp_path / "site", "--out", tmp_path / "a.html").exit_code == 0
     assert "No match is decided yet." in Page((tmp_path / "a.html").read_text()).text
+
+
+def test_a_link_to_what_is_not_there_is_none():
+    pages = report.Pages(view_of(LEAGUE), lambda: None)
+
+    assert pages.link("player", player_id="P01") == "player-P01.html"
+    assert pages.link("schedule", round=3) == "schedule-round-3.html"
+    for name, params in (
+        ("player", {"player_id": "P99"}),
+        ("schedule", {"round": 4}),
+        ("standings", {"q": "ann"}),
+        ("nothing", {}),
+    ):
+        assert pages.link(name, **params) == ""
 
 
 def test_boards_are_in_the_story_where_the_game_draws_itself(tmp_path):

@@ -149,7 +149,7 @@ def response_times(ms: Sequence[int], limit_ms: int | None) -> Markup:
     high = max(counts.values())
     chart = _Chart((first, last), (0, high), right=WIDTH - 24, top=3 * LINE + 6)
     step = math.ceil((last - first) / 6)
-    x_ticks = [(n, _power_of_ten(n)) for n in range(first, last + 1, step)]
+    x_ticks = [(n, _duration(10**n)) for n in range(first, last + 1, step)]
     chart.axes(x_ticks, _ticks(0, high), "answers by time taken")
     wide = round((chart.right - chart.left) / BARS_MAX - 1, 1)
     bars = (
@@ -328,10 +328,6 @@ def _number(value: int) -> str:
         if abs(value) >= limit:
             return f"{value / limit:.3g}{letter}"
     return str(value)
-
-
-def _power_of_ten(power: int) -> str:
-    return f"{10**power} ms" if power < 3 else f"{_number(10 ** (power - 3))} s"
 
 
 def _duration(ms: int) -> str:

@@ -107,9 +107,12 @@ class Pages:
         """Render every page that is linked, and those that they link."""
         while self._waiting:
             found = self._waiting.popleft()
-            made = self.env.get_template(template.format(found.page.name))
-            yield found, _LIVE.sub("", made.render(**found._asdict(), view=self.view))
+            yield found, self.render(template.format(found.page.name), **found._asdict())
             self._step()
+
+    def render(self, template: str, **facts: Any) -> str:
+        """A page without what only a live one needs."""
+        return _LIVE.sub("", self.env.get_template(template).render(view=self.view, **facts))
 
 
 class _PagesInFile(Pages):
@@ -150,7 +153,8 @@ def one_file(view: LeagueView, verified: Verified, step: Callable[[], object]) -
         pages.all("_{}.html"), key=lambda each: each[0].facts.get("round", 0)
     ):
         parts.setdefault(found.page.name, []).append(_part(found, html))
-    return pages.env.get_template("report.html").render(
+    return pages.render(
+        "report.html",
         **_about(view, verified),
         style=Markup(style()),
         parts={name: found for name, found in parts.items() if found},
@@ -170,7 +174,7 @@ def site(view: LeagueView, verified: Verified, step: Callable[[], object]) -> It
     pages.link("overview")
     yield "style.css", style()
     page = PAGES["overview"]._replace(name="about", title="Plots, verification and settings")
-    yield "about.html", pages.env.get_template("about.html").render(page=page, params={})
+    yield "about.html", pages.render("about.html", page=page, params={})
     for found, html in pages.all("{}.html"):
         yield pages.link(found.page.name, **found.params), html
 
@@ -240,7 +244,6 @@ def _about(view: LeagueView, verified: Verified) -> dict[str, Any]:
         **msgspec.to_builtins(opened.rules),
     }
     return {
-        "view": view,
         "verdict": overview.verdict(view),
         "is_over": view.league.phase is Phase.COMPLETED,
         "verified": verified,

@@ -13,9 +13,8 @@ from agentleague.cli.directory import directory_argument
 from agentleague.cli.output import bar, counted, is_plain, say
 from agentleague.dashboard.process import MISSING, has_extra
 from agentleague.errors import LeagueError
-from agentleague.league.events import LeagueOpened
 from agentleague.records.export import Tree, put_tree, write_file
-from agentleague.records.reading import event_of, no_league, read_rows
+from agentleague.records.reading import no_league, read_rows
 from agentleague.roles.ports import Row
 from agentleague.storage.directory import has_journal, open_reader
 
@@ -60,12 +59,12 @@ def command(directory: Path, out: Path | None, site: Path | None, game: str | No
     file = out or (None if site else _default(directory))
     if file:
         _check_place(file, report.MARK)
-    missing: list[str] = []  # why there is no game
-    found = load_named(_game_name(rows[0]), game, missing.append)
-    view = LeagueView(open_reader(directory), rows[0].league_id, found)
+    view = LeagueView(open_reader(directory), rows[0].league_id)
     for row in rows:
         view.take(row)
-    findings, _ = findings_of(directory, rows, lambda name: found)
+    missing: list[str] = []  # why there is no game
+    view.game = load_named(view.league.rules.game_type, game, missing.append)
+    findings, _ = findings_of(directory, rows, lambda name: view.game)
     lines = in_words(findings)
     verified = report.Verified(not (findings.difference or missing), lines)
     if site:
@@ -94,11 +93,6 @@ def _rows(directory: Path) -> list[Row]:
     if not rows:
         raise click.UsageError(no_league(directory))
     return rows
-
-
-def _game_name(first: Row) -> str:
-    opened = event_of(first)
-    return opened.game_type if isinstance(opened, LeagueOpened) else ""
 
 
 def _default(directory: Path) -> Path:
