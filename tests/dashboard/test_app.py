@@ -222,6 +222,7 @@ def test_a_page_is_made_once_for_all_who_look_at_it(cup, page):
     page("/counted", count)
 
     async def look(pages):
+        await pages.until("/", "The league is over")
         async with pages.events("/counted") as one, pages.events("/counted") as other:
             first, second = [[await anext(stream) for _ in "12"] for stream in (one, other)]
         await pages.get("/counted")
