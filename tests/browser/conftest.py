@@ -7,6 +7,7 @@ import pytest
 
 from browser.leagues import shown, with_boards, with_faults, written
 from browser.looks import WIDE
+from commands import SECONDS
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (  # It stays on this machine, and needs no sandbox where tests run as root.
@@ -67,6 +68,7 @@ def tab(browser):
     def open_tab(url, *, dark=False, viewport=WIDE, may_fail=False, **options):
         scheme = "dark" if dark else "light"
         context = browser.new_context(color_scheme=scheme, viewport=viewport, **options)
+        context.set_default_timeout(SECONDS * 1000)
         opened.append((context, seen := Seen(context.new_page())))
         seen.may_fail = may_fail
         seen.page.goto(url)

@@ -49,9 +49,11 @@ function unnamed() {
   const all = (what) => [...document.querySelectorAll(what)];
   const label = (at) => at.getAttribute("aria-label")?.trim();
   const title = (at) => at.querySelector(":scope > title")?.textContent.trim();
+  const role = (at) => (at.querySelector("[data-move]") ? "group" : "img");
   const ids = all("[id]").map((at) => at.id);
   const faults = {
-    "a picture without role": all("svg").filter((at) => at.getAttribute("role") !== "img"),
+    "a picture without role": all("svg").filter((at) => at.getAttribute("role") !== role(at)),
+    "a move without name": all("[data-move]").filter((at) => !label(at)),
     "a picture without name": all("svg").filter((at) => !label(at) && !title(at)),
     "a header without scope": all("th").filter((at) => !at.scope),
     "a table without caption": all("table").filter((at) => !at.caption),
@@ -69,14 +71,15 @@ function unnamed() {
 // What does not fit on a phone: a page that scrolls sideways, a button too small for a thumb.
 function cramped() {
   const wide = document.documentElement.scrollWidth;
-  const buttons = [...document.querySelectorAll("button, input:not([type=hidden])")];
+  const pressed = "button, input:not([type=hidden]), [data-move]";
+  const buttons = [...document.querySelectorAll(pressed)];
   const small = buttons.filter((at) => {
     const { width, height } = at.getBoundingClientRect();
     return at.checkVisibility() && Math.min(width, height) < 40;
   });
   return [
     ...(wide > innerWidth ? [`the page is ${wide} px wide`] : []),
-    ...small.map((at) => `${at.offsetWidth} x ${at.offsetHeight} px: ${at.outerHTML}`),
+    ...small.map((at) => `too small: ${at.outerHTML}`),
   ];
 }
 
