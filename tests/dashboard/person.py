@@ -5,7 +5,7 @@ import re
 from html import unescape
 from http.cookiejar import CookieJar
 from urllib.error import HTTPError
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 from commands import SECONDS
@@ -21,6 +21,20 @@ class Person:
 
     def open(self, path, form=None, **headers):
         """The page that is shown in the end, after redirects and a refresh at once."""
+        return self._led_on(self._fetch(path, form, headers), headers)
+
+    def open_from_elsewhere(self, path):
+        """The same where another site led here: then no cookie is sent along at first."""
+        kept = [*self.jar]
+        self.jar.clear()
+        text = self._fetch(path, None, {})
+        new = {each.name for each in self.jar}
+        for cookie in kept:
+            if cookie.name not in new:
+                self.jar.set_cookie(cookie)
+        return self._led_on(text, {})
+
+    def _fetch(self, path, form, headers):
         data = None if form is None else urlencode(form).encode()
         request = Request(self.url + path, data, headers)
         try:
@@ -31,8 +45,14 @@ class Person:
             self.status, self.at, text = answer.status, answer.url, answer.read().decode()
         self.pages.append(f"{answer.headers} {text}")
         assert self.status != 500, text
+        return text
+
+    def _led_on(self, text, headers):
         onward = re.search(r'http-equiv="refresh" content="0;url=([^"]+)"', text)
-        return self.open(onward[1]) if onward else text
+        if not onward:
+            return text
+        to = urljoin(self.at, unescape(onward[1])).removeprefix(self.url)
+        return self.open(to, **headers)
 
     def join(self, name, **more):
         self.open("/join")
@@ -66,8 +86,8 @@ class Person:
 
     @property
     def seat(self):
-        (cookie,) = self.jar
-        return cookie.value
+        (seat,) = (each.value for each in self.jar if each.name.startswith("seat_"))
+        return seat
 
 
 def form_of(text):

@@ -61,11 +61,13 @@ def test_the_link_of_a_seat_becomes_a_cookie_that_only_this_site_can_use(tmp_pat
     seat = link.rpartition("/")[2]
     ann, secure = Person(url), Person(url)
 
-    page = ann.open(f"/play/{seat}")
+    ann.open(f"/play/{seat}")
+    at = ann.at
+    page = ann.wait_for("waiting")  # as soon as the journal is read so far
     secure.open(f"/play/{seat}", **{"X-Forwarded-Proto": "https"})
 
     assert link == f"{url}play/{seat}"
-    assert ann.at == f"{url}play"  # The seat has left the address.
+    assert at == f"{url}play"  # The seat has left the address.
     assert "Ann, you have a seat" in page
     (cookie,) = ann.jar
     assert (cookie.value, cookie.path, cookie.secure) == (seat, "/play", False)
@@ -96,6 +98,27 @@ def test_what_another_site_sends_is_refused_and_changes_nothing(tmp_path):
     assert form_of(ann.wait_for("your_turn")) == form
     ann.open("/play/move", form, Origin=url.rstrip("/"), **{"Sec-Fetch-Site": "same-origin"})
     assert ann.status == 200
+
+
+def test_no_link_of_another_site_takes_a_person_from_their_seat(tmp_path):
+    _, _, url = begin(tmp_path)
+    ann, bob = Person(url), Person(url)
+    ann.join("Ann")
+    ann.wait_for("your_turn")
+    seat, other = ann.seat, f"seat_{'0' * 32}"
+
+    shown = {
+        path: ann.open_from_elsewhere(path)
+        for path in ("/join", "/play", f"/play/{seat}", f"/play/{other}", f"/play/{other}?again")
+    }
+    bob.open_from_elsewhere(f"/play/{seat}")
+
+    assert ann.seat == bob.seat == seat
+    for path in ("/join", "/play", f"/play/{seat}"):
+        assert 'data-status="your_turn"' in shown[path], path
+    assert "This browser has the seat of Ann and keeps it" in shown[f"/play/{other}"]
+    assert "allow cookies" in shown[f"/play/{other}?again"]
+    assert not any(other in page for page in ann.pages)
 
 
 def test_a_move_that_is_not_legal_is_explained_and_may_be_corrected(tmp_path):

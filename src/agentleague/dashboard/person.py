@@ -44,9 +44,10 @@ RESULTS_MAX, FIRST_ROWS, NEAR_ROWS = 3, 5, 2  # matches, rows of the table, rows
 PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "same-origin"}
 # A cookie is not sent along where another site led here; a page of our own leads on with it.
 BOUNCE = (
-    '<!doctype html><meta http-equiv="refresh" content="0;url=/play?again">'
-    '<title>Your table</title><p><a href="/play?again">Go to your table</a></p>'
+    '<!doctype html><meta http-equiv="refresh" content="0;url={0}">'
+    '<title>Your table</title><p><a href="{0}">Go to your table</a></p>'
 )
+SENT_ALONG = "cookies_are_sent"  # the cookie by which it is known that they are
 
 Answer = Callable[[Request], Awaitable[Response]]
 
@@ -112,6 +113,15 @@ class Table:
         seat, name = request.path_params["seat"], request.query_params.get("name", "")
         if not SEAT.fullmatch(seat):
             return await self._page("", problem="This is not the whole link of a seat.", status=404)
+        await self._following.ready()  # The cookie has its name from the league.
+        if not _has_cookies(request):
+            return await self._lead_on(request, name)
+        own = self._seat(request)
+        player_id = self._player(own)
+        if seat != own and player_id and player_id not in self._view.league.roster.removed:
+            why = f"This browser has the seat of {self._view.name_of(player_id)} and keeps it. "
+            why += "Open the link of another seat in a private window, or in another browser."
+            return await self._page(own, problem=why, status=409)
         return self._with_seat(request, seat, f"/play?name={quote(name)}" if name else "/play")
 
     async def lead_to_seat(self, request: Request) -> Response:
@@ -121,6 +131,8 @@ class Table:
     async def sit_down(self, request: Request) -> Response:
         """Give who has no seat yet a new one, with which they may join."""
         await self._following.ready()
+        if not _has_cookies(request):
+            return await self._lead_on(request)
         seat = self._seat(request)
         is_of_use = self._player(seat) or (seat and self._is_open)
         return self._with_seat(request, seat if is_of_use else new_seat(), "/play?again")
@@ -129,7 +141,7 @@ class Table:
         """The table as it is now."""
         seat, asked = self._seat(request), request.query_params
         if not seat and "again" not in asked:
-            return HTMLResponse(BOUNCE, headers=PRIVATE)
+            return HTMLResponse(BOUNCE.format("/play?again"), headers=PRIVATE)
         return await self._page(seat, name=asked.get("name", "")[:NAME_MAX])
 
     async def state(self, request: Request) -> Response:
@@ -356,7 +368,26 @@ class Table:
         answer = RedirectResponse(path, 303, {**PRIVATE, "Referrer-Policy": "no-referrer"})
         own = partial(answer.set_cookie, self._cookie, seat, COOKIE_SECONDS, path="/play")
         own(secure=secure, httponly=True, samesite="strict")
+        answer.delete_cookie(SENT_ALONG, path="/play")
         return answer
+
+    async def _lead_on(self, request: Request, name: str = "") -> Response:
+        """Come here again with cookies: a seat that is there must not be lost to a link."""
+        if "again" in request.query_params:
+            why = "Your browser did not keep a cookie; allow cookies here, and open the link again."
+            return await self._page("", problem=why, status=409)
+        again = BOUNCE.format(f"?again&amp;name={quote(name)}" if name else "?again")
+        answer = HTMLResponse(again, headers=PRIVATE)
+        answer.set_cookie(SENT_ALONG, "yes", path="/play", httponly=True, samesite="strict")
+        return answer
+
+
+def _has_cookies(request: Request) -> bool:
+    """Whether a browser sent what cookies it has: not where another site led here."""
+    return SENT_ALONG in request.cookies or request.headers.get("sec-fetch-site") in (
+        "none",
+        "same-origin",
+    )
 
 
 async def _form(request: Request) -> dict[str, str]:
