@@ -181,7 +181,7 @@ def test_no_digest_of_a_token_is_in_a_line():
     "text",
     [
         *(TOKEN, TOKEN.upper(), f"a {TOKEN} b", f"x{TOKEN}", "x" * 180 + TOKEN, "adm_secret"),
-        *("mtok_" + "ab" * 32, "ses_" + "ab" * 20, "ab" * 32),
+        *("mtok_" + "ab" * 32, "ses_" + "ab" * 20, "ab" * 32, "/play/seat_" + "ab" * 16),
     ],
 )
 def test_a_token_where_none_belongs_is_blotted_out(text):

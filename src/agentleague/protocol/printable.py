@@ -25,7 +25,9 @@ MOVE_MAX = 60
 SCANNED_MAX = 1_000  # characters that are searched for tokens
 SECRET_MIN = 40  # hexadecimal digits of a secret without a prefix
 _SECRET = re.compile(
-    rf"(?<![a-z])(?:m?tok|ses|adm)_[0-9a-z_-]+|[0-9a-f]{{{SECRET_MIN},}}", re.IGNORECASE | re.ASCII
+    r"(?<![a-z])(?:m?tok|ses|adm)_[0-9a-z_-]+|seat_[0-9a-z_-]{27,}|"
+    rf"[0-9a-f]{{{SECRET_MIN},}}",
+    re.IGNORECASE | re.ASCII,
 )
 
 
