@@ -55,15 +55,23 @@ Answer = Callable[[Request], Awaitable[Response]]
 def routes(following: Following) -> list[Route]:
     """The pages of persons, for a dashboard."""
     table = Table(following)
-    own = {name: getattr(table, name) for name in ("move", "join", "leave")}
-    posts = [Route(f"/play/{name}", _same_site(own[name]), methods=["POST"]) for name in own]
+    shown = {"/play": table.show, "/play/state": table.state, "/play/join": table.sit_down}
+    done = {"/play/move": table.move, "/play/join": table.join, "/play/leave": table.leave}
+
+    def route(path: str, act: Answer, **about: Any) -> Route:
+        async def answer(request: Request) -> Response:
+            if not await following.ready():  # The league is in the name of its cookie.
+                why = following.waits_for
+                return Response(why, 503, {**PRIVATE, "Refresh": "2"}, "text/plain")
+            return await act(request)
+
+        return Route(path, answer, **about)
+
     return [
         Route("/join", table.lead_to_seat),
-        Route("/play", table.show),
-        Route("/play/state", table.state),
-        *posts,
-        Route("/play/join", table.sit_down),
-        Route("/play/{seat}", table.enter),
+        *(route(path, _same_site(act), methods=["POST"]) for path, act in done.items()),
+        *(route(path, act) for path, act in shown.items()),
+        route("/play/{seat}", table.enter),
     ]
 
 
@@ -113,7 +121,6 @@ class Table:
         seat, name = request.path_params["seat"], request.query_params.get("name", "")
         if not SEAT.fullmatch(seat):
             return await self._page("", problem="This is not the whole link of a seat.", status=404)
-        await self._following.ready()  # The cookie has its name from the league.
         if not _has_cookies(request):
             return await self._lead_on(request, name)
         own = self._seat(request)
@@ -130,7 +137,6 @@ class Table:
 
     async def sit_down(self, request: Request) -> Response:
         """Give who has no seat yet a new one, with which they may join."""
-        await self._following.ready()
         if not _has_cookies(request):
             return await self._lead_on(request)
         seat = self._seat(request)
@@ -317,7 +323,6 @@ class Table:
         self, seat: str, *, name: str = "", problem: str = "", status: int = 200
     ) -> Response:
         do = self._following.do
-        await self._following.ready()
         live = await self._look(seat)
         facts = await do(self._facts, seat, live)
         html = await do(self._html, facts, live, name, problem)
