@@ -37,6 +37,7 @@ READING = [
     "remove P01 --dir cup --yes",
     "rule R1M1 --draw --reason why --dir cup --yes",
     "repair cup --to saved",
+    "seat Ann --dir cup",
     "set-endpoint P01 http://127.0.0.1:9/mcp --dir cup",
     "start cup",
 ]
@@ -176,7 +177,7 @@ RUNNING = {
     "find_spec": {"cli/commands/new.py", "dashboard/process.py"},
     # `league dashboard` itself, with the directory and the game that were typed.
     "create_subprocess_exec": {"dashboard/process.py"},
-    "subprocess": {"dashboard/process.py"},
+    "subprocess": {"dashboard/process.py", "cli/human.py"},
     "system": {"bench/measure.py", "cli/bench_text.py"},  # the name of a field
 }
 NOBODY = {
