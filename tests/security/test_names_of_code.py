@@ -25,6 +25,7 @@ READING = [
     "export cup --out files",
     "manager --dir cup --port 0 --exit",
     "match R1M1 --dir cup",
+    "report cup --out report.html",
     "schedule --dir cup",
     "standings --dir cup",
     "status --dir cup",
@@ -40,6 +41,7 @@ READING = [
     "seat Ann --dir cup",
     "set-endpoint P01 http://127.0.0.1:9/mcp --dir cup",
     "start cup",
+    "watch cup",
 ]
 NOT_READING = {
     *("bench", "completion", "demo", "games", "init", "new", "play", "player", "referee"),
