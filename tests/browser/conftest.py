@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from browser.leagues import shown, with_boards, with_faults, written
+from browser.leagues import shown, with_boards, with_faults, with_many, written
 from browser.looks import WIDE
 from commands import SECONDS
 
@@ -102,4 +102,11 @@ def faults(faults_directory):
 def boards(boards_directory):
     """The pages of a league of tic-tac-toe."""
     with shown(boards_directory) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def many(tmp_path_factory):
+    """The pages of a league of forty."""
+    with shown(written(tmp_path_factory.mktemp("many") / "cup", with_many())) as url:
         yield url

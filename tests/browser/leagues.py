@@ -49,6 +49,11 @@ def with_boards():
     return _events(league)
 
 
+def with_many():
+    """Even/odd among forty."""
+    return _events(MemoryLeague(40, 2, even_odd).fill())
+
+
 def _referees(league):
     for number in range(league.referees):
         league.add_referee(f"Referee {number + 1} {IMAGE}")

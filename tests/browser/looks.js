@@ -68,17 +68,24 @@ function unnamed() {
   );
 }
 
-// What does not fit on a phone: a page that scrolls sideways, a button too small for a thumb.
+// What does not fit: a page that scrolls sideways, a table that lies over what is beside it, and
+// on a phone a button too small for a thumb.
 function cramped() {
   const wide = document.documentElement.scrollWidth;
   const pressed = "button, input:not([type=hidden]), [data-move]";
   const buttons = [...document.querySelectorAll(pressed)];
+  const spilling = [...document.querySelectorAll(".scroll")].filter((at) => {
+    const isVisible = getComputedStyle(at).overflowX === "visible";
+    return isVisible && at.scrollWidth > at.clientWidth + 1;
+  });
   const small = buttons.filter((at) => {
+    if (innerWidth > 400) return false;
     const { width, height } = at.getBoundingClientRect();
     return at.checkVisibility() && Math.min(width, height) < 40;
   });
   return [
     ...(wide > innerWidth ? [`the page is ${wide} px wide`] : []),
+    ...spilling.map((at) => `${at.getAttribute("aria-label")} has ${at.scrollWidth} px`),
     ...small.map((at) => `too small: ${at.outerHTML}`),
   ];
 }

@@ -43,6 +43,18 @@ def test_every_page_can_be_read_and_understood_in_both_themes_and_on_a_phone(lea
     assert {path: faults for path, faults in found.items() if faults} == {}
 
 
+def test_the_pages_of_a_large_league_fit_on_every_screen(many, tab):
+    page, found = tab(many), {}
+
+    for path in ("/", "/standings", "/schedule", "/cross-table", "/player/P01", "/referee/REF01"):
+        page.goto(many + path)
+        for width in (360, 600, 768, 1024, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            found[path, width] = wrong(page, "cramped")
+
+    assert {where: faults for where, faults in found.items() if faults} == {}
+
+
 def test_the_focus_is_seen_wherever_the_tab_key_leads(faults, tab):
     page = tab(f"{faults}/standings")
 
