@@ -9,7 +9,7 @@ PARALLEL := -n $(CORES) --maxprocesses 4 --dist worksteal
 # Tests of real processes wait for them most of the time: more of them can run at once.
 WAITING := -n $(shell echo $$(($(CORES) + 2))) --maxprocesses 6 --dist worksteal
 
-.PHONY: help demo quick test check test-all fuzz bench performance figures picture reference docs snapshots requirements foreign-mcp mcp-conformance clean
+.PHONY: help demo quick test check test-all fuzz bench performance figures picture screenshots reference docs snapshots requirements foreign-mcp mcp-conformance clean
 
 help:  ## List what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -57,6 +57,9 @@ figures: .venv/run  ## Write docs/performance.md and its charts anew from the fi
 
 picture: .venv/run  ## Draw docs/demo.svg from a real run.
 	$(BIN)/python tools/picture.py docs/demo.svg
+
+screenshots: .venv/dev  ## Take the pictures of pages in README.md anew, of a real league; needs Chromium.
+	$(BIN)/python tools/screenshots.py docs/images
 
 reference: .venv/run  ## Write docs/reference and the picture of a match anew from the tables.
 	$(BIN)/python tools/reference.py docs/reference
