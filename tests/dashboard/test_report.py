@@ -18,7 +18,7 @@ from dashboard.views import view_of
 from league.decisions import LEAGUE_ID, Decisions
 from records.journals import otherwise, place, played, written
 
-NASTY = "<img src=x onerror=alert(1)>"
+NASTY = """<img src=x onerror='alert(1)' data-key="1"> data-live"""
 LEAGUE = played(name=lambda number: f"{NASTY} {number}")
 
 

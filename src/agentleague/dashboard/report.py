@@ -39,7 +39,11 @@ LIVE_ONLY = {"projector", "q"}  # what a page is asked only while there is someb
 STORIES_MAX = 1_000  # matches that are all told; of more, only those that need it
 TURNS_MAX = 200  # matches; of more, linked pages show each match at its end alone
 
-_LIVE = re.compile(r'<form class="controls".*?</form>| data-[a-z]+(?:="[^"]*")?', re.DOTALL)
+# Attributes alone, after which quotes are even to the end of the tag: names hold such words, too.
+_LIVE = re.compile(
+    r'<form class="controls".*?</form>| data-[a-z]+(?:="[^"]*")?(?=(?:[^<>"]*"[^"]*")*[^<>"]*>)',
+    re.DOTALL,
+)
 # In the file no list stands twice (schedule and cross-table have them), and none is turned over.
 _LISTS = re.compile(r'<section id="(?:matches|against|ran|now)".*?</section>', re.DOTALL)
 _TURNER = re.compile(r'<nav class="turner controls" aria-label="Pages of.*?</nav>', re.DOTALL)
