@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentleague.cli.app import app
+from agentleague.dashboard import report
+from agentleague.dashboard.pages import PAGES
 from agentleague.league.events import RefereeRegistered
 from agentleague.protocol.messages import Exchange
 from agentleague.protocol.printable import one_line, printable, printable_json
@@ -17,6 +19,7 @@ from agentleague.records.export_files import cell
 from agentleague.transport.http import Rate
 from cli.two_sources import keep, served
 from commands import league
+from dashboard.views import page_of, view_of
 from hostile.hostile_manager import hostile_manager
 from hostile.nasty_league import play_nastily
 from hostile.nasty_names import NASTY, NO_TEXT
@@ -211,6 +214,17 @@ def test_an_export_is_harmless_and_stays_in_its_place(decisions, tmp_path):
     assert len(read_lines(log.read_text())) == len(decisions.events)
     agents = json.loads((out / "config/agents/agents_config.json").read_text())
     assert {each["display_name"] for each in agents["players"]} == names
+
+
+def test_pages_and_the_report_show_nothing_that_is_unseen_or_turns_text_round(decisions):
+    view = view_of(decisions.events)
+    ids = {"match_id": "R1M1", "player_id": "P01", "referee_id": "REF01"}
+
+    shown = {name: page_of(view, name, **ids) for name in PAGES}
+    shown["report"] = report.one_file(view, report.Verified(True, ()), lambda: None)
+
+    for name, html in shown.items():
+        assert html.replace("\n", "").isprintable(), name
 
 
 def test_what_is_typed_comes_back_harmless_in_an_error(decisions, tmp_path):

@@ -14,6 +14,7 @@ from agentleague.dashboard.heading import heading
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Page
 from agentleague.dashboard.svg import safe_svg
+from agentleague.protocol.printable import printable
 
 # Where a page is: link("match", match_id="R1M1") -> "/match/R1M1"; empty if there is no such page,
 # then templates write the words without a link.
@@ -26,6 +27,7 @@ def environment(link: Link) -> Environment:
         loader=PackageLoader("agentleague.dashboard"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_seen,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -33,6 +35,11 @@ def environment(link: Link) -> Environment:
     made.globals |= {"plots": plots, "safe_svg": safe_svg}
     made.filters |= {"twin": twin, "capitalized": lambda words: words[:1].upper() + words[1:]}
     return made
+
+
+def _seen(value: Any) -> Any:
+    """Text without what is unseen or turns the text around it: a journal may come from anybody."""
+    return printable(value) if type(value) is str else value
 
 
 @lru_cache(maxsize=10_000)
