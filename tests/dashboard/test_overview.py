@@ -6,7 +6,13 @@ import pytest
 from agentleague.dashboard.heading import heading
 from agentleague.dashboard.pages import PAGES
 from agentleague.dashboard.rendering import live_link, twin
-from agentleague.league.events import LeagueEnded, LeaguePaused, MatchLocked, RoundEnded
+from agentleague.league.events import (
+    EndpointChanged,
+    LeagueEnded,
+    LeaguePaused,
+    MatchLocked,
+    RoundEnded,
+)
 from dashboard.views import page_of, view_of
 from league.decisions import Decisions
 
@@ -63,6 +69,19 @@ def test_a_name_with_html_is_text(name, params):
 
 def verdict(league, **live):
     return facts(view_of(league.events, **live), {})["verdict"]
+
+
+@pytest.mark.parametrize("name", ["overview", "player", "referee", "standings"])
+def test_no_page_tells_where_an_agent_listens(name):
+    league = Decisions(2)
+    league.record(EndpointChanged("P01", "http://10.20.30.40:8101/mcp"))
+    view = view_of(league.events)
+    ids = {"player_id": "P01", "referee_id": "REF01"}
+
+    shown = page_of(view, name, **ids) + msgspec.json.encode(PAGES[name].facts(view, ids)).decode()
+
+    assert "10.20.30.40" not in shown
+    assert "127.0.0.1:8" not in shown
 
 
 def test_before_the_start_the_first_sentence_says_who_is_missing():

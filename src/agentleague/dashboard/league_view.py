@@ -24,10 +24,12 @@ from agentleague.runtime.plugins import load_game
 
 HAPPENINGS_MAX = 50  # of what just happened
 RATE_SECONDS = 10.0  # over which matches a second are counted
-# Nobody wants to hear of these; and a lock tells a number of a match that is not decided.
+# Nobody wants to hear of these. A lock tells a number of a match that is not decided, and a change
+# of an end point where an agent listens.
 QUIET = (
     *(events.TokenRenewed, events.TokenConfirmed, events.TokenShown, events.Told),
     *(events.MatchLocked, events.MatchBegun, events.MatchClosed, events.EndpointProved),
+    events.EndpointChanged,
 )
 
 
