@@ -343,6 +343,22 @@ def test_a_manager_that_is_away_is_said_while_the_league_is_not_over(tmp_path):
     assert "since" in shown(f"The manager at {nobody} has not answered", manager_url=nobody)
 
 
+def test_a_manager_that_plays_another_league_is_said_and_not_mixed_with_this_one(tmp_path):
+    earlier = written(tmp_path / "earlier", played()[:8])
+    port = free_port()
+    process = started(BIN / "league", "manager", "--dir", tmp_path / "cup", "--port", port)
+    read_until(process, "Waiting for")
+
+    async def look(pages):
+        shown = await pages.until("/", "plays another league, league_")
+        return shown.text, pages.following.view.live
+
+    shown, live = run(earlier, look, manager_url=f"http://127.0.0.1:{port}/mcp")
+
+    assert "start the dashboard again" in shown
+    assert live == {}
+
+
 def test_what_the_manager_says_is_live_reaches_the_pages_while_somebody_looks(tmp_path):
     words = ["manager", "--dir", tmp_path / "cup", "--port", "0"]
     process = started(BIN / "league", *words)

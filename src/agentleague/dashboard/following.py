@@ -16,6 +16,7 @@ from agentleague.dashboard.league_view import LeagueView
 from agentleague.errors import Damaged, LeagueError, StorageError
 from agentleague.league.league import Phase
 from agentleague.protocol import timestamps
+from agentleague.protocol.printable import one_line
 from agentleague.roles.ports import Row
 from agentleague.runtime.clock import cpu_seconds, wall
 from agentleague.runtime.manager_client import ManagerClient
@@ -34,6 +35,7 @@ LOOKED_AT_SECONDS = 5.0  # that a page counts as open after it was fetched
 READY_SECONDS = 1.0  # that a page waits for the rest of the journal
 LIVE_SECONDS = 0.5  # and for the manager's first answer
 OUR_FAULT = "By a fault of the dashboard nothing is shown"
+OTHER_LEAGUE = "The manager at {} plays another league, {}. To see it, start the dashboard again."
 
 
 class Following:
@@ -189,8 +191,10 @@ class Following:
             if url:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     live = await (await self._client_at(url)).ask("GET_STATUS")
-                self._away_since = ""
-                await self.do(self.view.hear, live, "")
+                self._away_since, other = "", one_line(str(live.get("league_id")), 64)
+                is_ours = self.view.league_id in ("", other)
+                said = (live, "") if is_ours else ({}, OTHER_LEAGUE.format(url, other))
+                await self.do(self.view.hear, *said)
                 return
         except (LeagueError, TimeoutError):
             pass
