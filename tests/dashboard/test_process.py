@@ -158,6 +158,23 @@ def test_a_dashboard_that_fails_is_said_in_one_sentence(tmp_path):
     assert "Traceback" not in said
 
 
+TALKS = """
+import sys
+
+if "--beside" in sys.orig_argv:
+    sys.stderr.write(300_000 * "x" + "\\n" + 300_000 * "y" + "\\n")
+"""
+
+
+def test_a_dashboard_that_says_very_much_is_heard_to_the_end_and_goes_on(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(TALKS)
+
+    url, said = url_of(manager(tmp_path / "cup", PYTHONPATH=str(tmp_path)))
+
+    assert fetch(url)[1] == 200
+    assert "yyy" not in said
+
+
 def test_a_league_that_is_over_is_shown_until_ctrl_c(tmp_path):
     league("demo", "--dir", tmp_path / "cup", "--players", "2")
     process = started(BIN / "league", "dashboard", tmp_path / "cup", "--port", str(free_port()))

@@ -7,13 +7,12 @@ child ends when its stdin ends, however the manager ended.
 import asyncio
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from agentleague.protocol.hosts import is_loopback
-from agentleague.protocol.printable import printable
+from agentleague.protocol.printable import one_line
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Headers, read_headers
 from agentleague.runtime.network import EVERYWHERE
@@ -24,6 +23,7 @@ NEEDED = ("jinja2", "starlette", "uvicorn")
 INSTALL = "pip install 'agentleague[dashboard]'"
 MISSING = f"The pages of a league need more packages; install them with: {INSTALL}"
 END_SECONDS = 5.0  # that the child may take to end
+TAIL_BYTES = 4_096  # of what it said
 PLAIN: Headers = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")]
 
 
@@ -137,9 +137,10 @@ class DashboardProcess:
 
 
 async def _last_line(stream: asyncio.StreamReader) -> str:
-    """What a process said last, when it has ended."""
-    last = ""
-    with suppress(ValueError):  # A line without end is none of ours.
-        while line := await stream.readline():
-            last = line.decode(errors="replace").strip() or last
-    return printable(last.removeprefix("Error: "))
+    """What a process said last, when it has ended; however long its lines are, all are read."""
+    last = b""
+    while part := await stream.read(TAIL_BYTES):
+        last = (last + part)[-TAIL_BYTES:]
+    lines = last.decode(errors="replace").split("\n")
+    said = [line.strip() for line in lines if line.strip()]
+    return one_line(said[-1].removeprefix("Error: "), 500) if said else ""
