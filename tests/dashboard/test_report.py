@@ -1,6 +1,7 @@
 """`league report`: a file or linked pages with all of a league, and nothing from elsewhere."""
 
 import json
+import os
 import re
 import shutil
 from html.parser import HTMLParser
@@ -247,6 +248,17 @@ def test_an_earlier_report_is_replaced_and_nothing_else(cup, tmp_path):
         in run(cup, "--site", folder).stderr
     )
     assert "type: --out" in run(cup, "--out", tmp_path).stderr
+
+
+def test_a_report_goes_where_it_was_said_and_nowhere_else(cup, tmp_path):
+    mine, file, pipe = (tmp_path / name for name in ("mine.txt", "report.html", "pipe"))
+    mine.write_text("my notes")
+    (tmp_path / "report.html.new").symlink_to(mine)
+    os.mkfifo(pipe)
+
+    assert run(cup, "--out", file).exit_code == 0
+    assert (mine.read_text(), file.is_symlink()) == ("my notes", False)
+    assert "is there and no report" in run(cup, "--out", pipe).stderr
 
 
 def test_without_the_game_the_report_says_what_is_missing_and_how_to_bring_it(tmp_path):

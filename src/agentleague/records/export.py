@@ -128,8 +128,11 @@ def write_file(root: Path, file: export_files.File) -> str:
     name, text = file
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    Path(f"{path}.new").write_text(text, encoding="utf-8", newline="")
-    os.replace(f"{path}.new", path)
+    new = Path(f"{path}.new")
+    new.unlink(missing_ok=True)  # A link that somebody put there would lead to another file.
+    with new.open("x", encoding="utf-8", newline="") as written:
+        written.write(text)
+    os.replace(new, path)
     return name
 
 

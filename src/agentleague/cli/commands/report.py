@@ -104,8 +104,13 @@ def _default(directory: Path) -> Path:
 def _check_place(file: Path, mark: str) -> None:
     if file.is_dir():
         raise click.UsageError(f"--out {file} is a directory; type: --out {file / 'report.html'}")
-    if file.exists() and mark not in file.read_bytes()[:HEAD].decode(errors="replace"):
+    if file.exists() and not (file.is_file() and mark in _head(file)):
         raise click.UsageError(f"{file} is there and no report; choose another --out")
+
+
+def _head(file: Path) -> str:
+    with file.open("rb") as opened:
+        return opened.read(HEAD).decode(errors="replace")
 
 
 @contextmanager
