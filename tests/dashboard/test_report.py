@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from agentleague.cli.app import app
 from agentleague.dashboard import report
 from agentleague.games import tic_tac_toe
-from agentleague.league.events import MatchDecided, MatchLocked, RoundEnded
+from agentleague.league.events import MatchDecided, MatchLocked, RoundEnded, RoundScheduled
 from agentleague.storage.directory import open_reader
 from dashboard.views import view_of
 from league.decisions import LEAGUE_ID, Decisions
@@ -259,6 +259,18 @@ def test_a_report_goes_where_it_was_said_and_nowhere_else(cup, tmp_path):
     assert run(cup, "--out", file).exit_code == 0
     assert (mine.read_text(), file.is_symlink()) == ("my notes", False)
     assert "is there and no report" in run(cup, "--out", pipe).stderr
+
+
+def test_a_journal_with_matches_of_other_names_is_no_league_of_ours(tmp_path):
+    at = place(LEAGUE, RoundScheduled)
+    scheduled = LEAGUE[at]
+    first = replace(scheduled.matches[0], match_id="../../owned")
+    named = replace(scheduled, matches=[first, *scheduled.matches[1:]])
+
+    done = run(written(tmp_path / "cup", [*LEAGUE[:at], named]))
+
+    assert done.exit_code == 1
+    assert "a match of round 1 is '../../owned'" in done.stderr
 
 
 def test_without_the_game_the_report_says_what_is_missing_and_how_to_bring_it(tmp_path):

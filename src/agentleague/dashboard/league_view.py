@@ -15,6 +15,7 @@ from agentleague.games.game import Game
 from agentleague.league import event_text, events
 from agentleague.league.league import League
 from agentleague.protocol import timestamps
+from agentleague.protocol.printable import one_line
 from agentleague.records import match_story
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
@@ -144,6 +145,12 @@ class LeagueView:
         if note:
             note(self, event, row.at)
 
+    def _scheduled(self, event: events.RoundScheduled, at: str) -> None:
+        self.round_began.append(at)
+        for number, match in enumerate(event.matches, 1):  # Pages find matches by these ids.
+            if match.match_id != f"R{event.round_id}M{number}":
+                raise Damaged(f"a match of round {event.round_id} is {one_line(match.match_id)!r}")
+
     def _decided(self, event: events.MatchDecided, at: str) -> None:
         ended = self._short(event.match_id, at)
         self.ended[event.match_id] = ended
@@ -215,7 +222,7 @@ class LeagueView:
         return recent / RATE_SECONDS
 
     _NOTED: ClassVar[dict[type[Event], Callable[["LeagueView", Any, str], None]]] = {
-        events.RoundScheduled: lambda self, event, at: self.round_began.append(at),
+        events.RoundScheduled: _scheduled,
         events.MatchAssigned: _assigned,
         events.MatchDecided: _decided,
         events.MatchRuled: _ruled,
