@@ -273,6 +273,23 @@ def test_a_stream_ends_when_its_reader_leaves_and_there_are_not_too_many(cup, mo
     assert nothing.status == 404
 
 
+def test_of_many_streams_that_are_asked_for_at_once_no_more_are_opened(cup, monkeypatch):
+    monkeypatch.setattr(app, "STREAMS_MAX", 3)
+
+    async def look(pages):
+        opened = [await asyncio.open_connection("127.0.0.1", pages.port) for _ in range(30)]
+        for _, writer in opened:
+            writer.write(b"GET /events?page=/ HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        heads = [await reader.readuntil(b"\r\n") for reader, _ in opened]
+        for _, writer in opened:
+            writer.close()
+        return heads
+
+    heads = run(cup, look)
+
+    assert sorted(head.split()[1] for head in heads) == [b"200"] * 3 + [b"503"] * 27
+
+
 def test_a_silent_stream_says_that_it_is_still_there(cup, monkeypatch):
     monkeypatch.setattr(live_pages, "HEARTBEAT_SECONDS", 0.05)
 

@@ -3,8 +3,9 @@
 Nothing here changes a league, except what a person does at a table of theirs (`person.py`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -144,7 +145,7 @@ class Dashboard:
         if packs:
             headers["Content-Encoding"] = "gzip"
         events = self.live.stream(where, packs=packs)
-        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+        return _Stream(self.live, events, media_type="text/event-stream", headers=headers)
 
     async def _health(self, request: Request) -> Response:
         view = self._following.view
@@ -189,6 +190,21 @@ class Dashboard:
         facts = {"title": title, "sentence": f"{sentence[:1].upper()}{sentence[1:]}"}
         html = render(self._env, page, self._following.view, facts)
         return HTMLResponse(html, status, headers)
+
+
+class _Stream(StreamingResponse):
+    """One of the streams that may be open; it counts at once, so that many at once are counted."""
+
+    def __init__(self, live: LivePages, events: AsyncIterator[bytes], **more: Any) -> None:
+        super().__init__(events, **more)
+        self._live = live
+        live.streams += 1
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._live.streams -= 1
 
 
 def _where(request: Request) -> str:

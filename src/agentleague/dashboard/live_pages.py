@@ -57,13 +57,9 @@ class LivePages:
         self._following, self._view, self._env, self._find = following, following.view, env, find
         self._made: OrderedDict[str, tuple[int, str]] = OrderedDict()  # with its `changes`
         self._channels: dict[str, _Channel] = {}
+        self.streams = 0  # that are open, also those that have not begun
         self._is_watched = asyncio.Event()
         self._is_closed = False
-
-    @property
-    def streams(self) -> int:
-        """How many are open."""
-        return sum(channel.streams for channel in self._channels.values())
 
     async def html(self, where: str) -> str:
         """A whole page, by its path and query. Raises LeagueError if there is no such thing."""
