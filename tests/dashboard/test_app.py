@@ -10,7 +10,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from agentleague.dashboard import app, live_pages, serving
+from agentleague.dashboard import app, live_pages, person, serving
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Page
 from agentleague.errors import LeagueError, StorageError
@@ -152,6 +152,19 @@ def test_routes_of_others_stand_behind_the_same_checks(cup):
 
     assert (good.status, good.text, foreign.status) == (200, "moved", 403)
     assert good.headers["content-security-policy"] == POLICY
+
+
+def test_a_form_that_does_not_come_to_its_end_is_not_waited_for(cup, monkeypatch):
+    monkeypatch.setattr(person, "BODY_SECONDS", 0.05)
+
+    async def look(pages):
+        sent = {"Content-Length": "100", "Accept": "application/json"}
+        return await pages.get("/play/move", method="POST", **sent)
+
+    answer = run(cup, look)
+
+    assert answer.status == 409
+    assert "no JSON" in answer.json["problem"]
 
 
 def test_static_files_are_asked_for_again_and_not_sent_again(cup):

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import msgspec
 from markupsafe import Markup
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -35,7 +35,7 @@ from agentleague.runtime.manager_tools import ManagerTools, new_seat
 SEAT = re.compile(r"seat_[A-Za-z0-9_-]{27,59}")
 TITLE = re.compile(r"<title>([^<]*)</title>")  # of a picture, escaped as it stands there
 COOKIE_SECONDS = 30 * 86_400
-BODY_MAX = 16_384  # bytes of a form
+BODY_MAX, BODY_SECONDS = 16_384, 10.0  # bytes of a form, and how long they may take
 LOOK_SECONDS = 1.0  # between two looks at a turn that is open, and that the manager may hold
 REST_SECONDS = 0.1  # between two other looks
 NAME_MAX = 50
@@ -396,12 +396,16 @@ def _has_cookies(request: Request) -> bool:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form; one that is too long has none."""
+    """The fields of a form; one that is too long, or does not come to its end, has none."""
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > BODY_MAX:
-            return {}
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                body += part
+                if len(body) > BODY_MAX:
+                    return {}
+    except (TimeoutError, ClientDisconnect):
+        return {}
     return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
 
 
