@@ -2,11 +2,14 @@
 
 import json
 import re
+import select
+import socket
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
 
-from commands import BIN, first_line, free_port, league, read_until, started
+from commands import BIN, SECONDS, first_line, free_port, league, read_until, started
 from dashboard.person import Person, form_of
 
 CODE = "amber-falcon-tin-seven"
@@ -157,6 +160,29 @@ def test_two_tabs_of_one_seat_show_the_same_and_one_move_counts(tmp_path):
 
     assert f"you played {form['move']} in that turn" in again
     assert two.play() == one.open("/play")
+
+
+def test_a_seat_that_is_open_in_very_many_tabs_does_not_keep_others_waiting(tmp_path):
+    _, _, url = begin(tmp_path, agents=0)
+    ann = Person(url)
+    ann.join("Ann")
+    version = ann.state()["version"]
+    asked = f"GET /play/state?version={version} HTTP/1.1\r\nHost: localhost\r\nCookie: "
+    cookies = "; ".join(f"{each.name}={each.value}" for each in ann.jar)
+    address = urlsplit(url)
+    tabs = [socket.create_connection((address.hostname, address.port)) for _ in range(20)]
+    for tab in tabs:
+        tab.sendall(f"{asked}{cookies}\r\n\r\n".encode())
+
+    refused = []
+    while len(refused) < 4:  # The others are told when something happens.
+        readable, _, _ = select.select([*{*tabs} - {*refused}], [], [], SECONDS)
+        assert readable, len(refused)
+        refused += readable
+
+    assert [tab.recv(12) for tab in refused] == [b"HTTP/1.1 503"] * 4
+    for tab in tabs:
+        tab.close()
 
 
 def test_who_may_not_sit_down_is_told_what_to_do(tmp_path):

@@ -6,6 +6,7 @@ seat is a cookie that no script can read and no other site can use.
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial, wraps
 from hashlib import sha256
@@ -38,6 +39,7 @@ COOKIE_SECONDS = 30 * 86_400
 BODY_MAX, BODY_SECONDS = 16_384, 10.0  # bytes of a form, and how long they may take
 LOOK_SECONDS = 1.0  # between two looks at a turn that is open, and that the manager may hold
 REST_SECONDS = 0.1  # between two other looks
+TABS_MAX = 16  # of one seat that wait for news: each of them asks the manager
 NAME_MAX = 50
 JOURNAL_SECONDS = 5.0  # for the journal to show who has joined
 RESULTS_MAX, FIRST_ROWS, NEAR_ROWS = 3, 5, 2  # matches, rows of the table, rows around one's own
@@ -113,6 +115,7 @@ class Table:
     def __init__(self, following: Following) -> None:
         self._following, self._view = following, following.view
         self._env, self._tools = environment(live_link), ManagerTools()
+        self._tabs = Counter[str]()  # that wait, by player
 
     # Pages
 
@@ -152,7 +155,19 @@ class Table:
 
     async def state(self, request: Request) -> Response:
         """The table as JSON and HTML, as soon as it differs from the version that is known."""
-        known, seat = request.query_params.get("version", ""), self._seat(request)
+        seat = self._seat(request)
+        player_id = self._player(seat)
+        if self._tabs[player_id] >= TABS_MAX and player_id:
+            why = f"This seat is open in {TABS_MAX} tabs already; close some of them."
+            return Response(why, 503, {**PRIVATE, "Retry-After": "5"}, "text/plain")
+        self._tabs[player_id] += 1
+        try:
+            return await self._next_state(request, seat)
+        finally:
+            self._tabs[player_id] -= 1
+
+    async def _next_state(self, request: Request, seat: str) -> Response:
+        known = request.query_params.get("version", "")
         clock, do = asyncio.get_running_loop().time, self._following.do
         until, live = clock() + WAIT_SECONDS, await self._look(seat)
         facts = await do(self._facts, seat, live)
