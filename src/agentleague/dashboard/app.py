@@ -3,7 +3,7 @@
 Nothing here changes a league, except what a person does at a table of theirs (`person.py`).
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Match, Mount, Route
+from starlette.routing import Match, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Message, Receive, Scope, Send
 
@@ -52,12 +52,7 @@ class Dashboard:
     stranger (DNS rebinding).
     """
 
-    def __init__(
-        self,
-        following: Following,
-        names: frozenset[str] = frozenset(),
-        extra_routes: Sequence[BaseRoute] = (),
-    ) -> None:
+    def __init__(self, following: Following, names: frozenset[str] = frozenset()) -> None:
         self._following, self._env = following, environment(live_link)
         self._allows = RequestChecks(ServerLimits(), names).allows
         self._pages = [(Route(page.path, self._html), page) for page in PAGES.values()]
@@ -72,7 +67,7 @@ class Dashboard:
             *person.routes(following),
         ]
         self._app = Starlette(
-            routes=[*own, *extra_routes, *twins, *(route for route, _ in self._pages)],
+            routes=[*own, *twins, *(route for route, _ in self._pages)],
             middleware=[Middleware(GZipMiddleware, compresslevel=4)],
             exception_handlers={
                 HTTPException: self._on_http_error,

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -86,11 +87,14 @@ async def serve(
         ends = asyncio.ensure_future(stopped)
         await asyncio.wait([ends, serving, *work], return_when=asyncio.FIRST_COMPLETED)
     finally:
+        faults = logging.getLogger("uvicorn.error")
+        faults.disabled = True  # What is cut off now is no fault.
         dashboard.live.close()
         server.should_exit = True
         for each in work:
             each.cancel()
         await serving
+        faults.disabled = False
     for each in work:
         if each.done() and not each.cancelled():
             each.result()

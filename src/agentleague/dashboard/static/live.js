@@ -10,12 +10,14 @@ const REST_MS = 1500; // A section is left alone for so long after the pointer m
 const [RETRY_SECONDS, TURN_MS] = [3, 15000]; // The latter is of pages on a wall.
 
 let source = null; // the event stream
-let newest = null; // the newest <main>, until all of it is taken over,
-let taken = new Set(); // and the sections of it that were
+let [newest, taken] = [null, new Set()]; // the newest <main>, and the sections taken from it
 let [lastGood, retryIn] = [new Date(), 0];
 let pointerAt = -REST_MS;
 let lastSaid = Number(document.querySelector(".happenings [data-key]")?.dataset.key || 0);
 
+const [FRESH_MAX, ROWS_MAX] = [20, 100]; // Of more rows, none lights up, or slides.
+const REST = 5; // times as long as it took to take something over, so that a page can be used
+let [restsUntil, fresh] = [0, []]; // the latter: nodes with a new result
 const isCalm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 const liveIds = (root) => [...root.querySelectorAll("[data-live]")].map((each) => each.id);
 
@@ -27,10 +29,6 @@ function isInUse(section) {
 }
 
 const resultIn = (row) => row.querySelector(".points, .versus")?.textContent;
-
-function highlight(node) {
-  if (!isCalm()) node.animate([{ backgroundColor: "var(--fresh)" }, {}], 200);
-}
 
 // Make an element like another one; children with data-key are found again wherever they stand.
 function patch(old, wanted) {
@@ -48,13 +46,13 @@ function patch(old, wanted) {
     const same = key ? known.get(key) : at;
     if (!same || same.nodeName !== next.nodeName || (!key && same.dataset?.key)) {
       old.insertBefore(next, at);
-      if (key) highlight(next);
+      if (key) fresh.push(next);
       continue;
     }
     if (same === at) at = at.nextSibling;
     else old.insertBefore(same, at);
     if (same.isEqualNode(next)) continue;
-    if (key && resultIn(same) !== resultIn(next)) highlight(same);
+    if (key && resultIn(same) !== resultIn(next)) fresh.push(same);
     if (same.nodeType !== Node.ELEMENT_NODE) same.data = next.data;
     else patch(same, next);
   }
@@ -63,20 +61,24 @@ function patch(old, wanted) {
 
 // Rows slide from where they were to where they are.
 function patchSliding(section, wanted) {
-  const rows = isCalm() ? [] : [...section.querySelectorAll("tr[data-key]")];
+  const all = [...section.querySelectorAll("tr[data-key]")];
+  const rows = isCalm() || all.length > ROWS_MAX ? [] : all;
   const before = rows.map((row) => row.getBoundingClientRect().top);
+  fresh = [];
   patch(section, wanted);
   taken.add(section.id);
-  const after = rows.map((row) => row.getBoundingClientRect().top);
+  const from = rows.map((row, index) => before[index] - row.getBoundingClientRect().top);
   rows.forEach((row, index) => {
-    const from = row.isConnected ? before[index] - after[index] : 0;
-    const slide = [{ transform: `translateY(${from}px)` }, { transform: "none" }];
-    if (from) row.animate(slide, { duration: 300, easing: "ease-out" });
+    const slide = [{ transform: `translateY(${from[index]}px)` }, { transform: "none" }];
+    if (row.isConnected && from[index]) row.animate(slide, { duration: 300, easing: "ease-out" });
   });
+  if (isCalm() || fresh.length > FRESH_MAX) return;
+  for (const each of fresh) each.animate([{ backgroundColor: "var(--fresh)" }, {}], 200);
 }
 
 function takeOver() {
-  if (!newest) return;
+  const began = performance.now();
+  if (!newest || began < restsUntil) return;
   let isWaiting = false;
   if (liveIds(main).join() !== liveIds(newest).join()) {
     if (isInUse(main)) return;
@@ -89,6 +91,7 @@ function takeOver() {
     else patchSliding(section, wanted.cloneNode(true));
   }
   if (!isWaiting) newest = null;
+  restsUntil = performance.now() + REST * (performance.now() - began);
   for (const each of document.querySelectorAll("[data-from]")) {
     each.textContent = document.getElementById("state").dataset[each.dataset.from];
   }
@@ -116,10 +119,7 @@ function connect() {
     takeOver();
   });
   for (const kind of ["open", "page", "state"]) source.addEventListener(kind, () => showBar(0));
-  source.onerror = () => {
-    source.close();
-    showBar(RETRY_SECONDS);
-  };
+  source.onerror = () => (source.close(), showBar(RETRY_SECONDS));
 }
 
 function everySecond() {
