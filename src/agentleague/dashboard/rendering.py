@@ -21,8 +21,11 @@ from agentleague.protocol.printable import printable
 Link = Callable[..., str]
 
 
-def environment(link: Link) -> Environment:
-    """Templates that write everything as text unless it is Markup; `link` makes their links."""
+def environment(link: Link, medium: str = "live") -> Environment:
+    """Templates that write everything as text unless it is Markup; `link` makes their links.
+
+    The medium is live, site (linked pages on disk), or file, of which all pages are parts.
+    """
     made = Environment(
         loader=PackageLoader("agentleague.dashboard"),
         autoescape=True,
@@ -32,6 +35,7 @@ def environment(link: Link) -> Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"link": link, "heading": heading, "release": version("agentleague")}
+    made.globals |= {"medium": medium, "level": 3 if medium == "file" else 2}  # of headings
     made.globals |= {"plots": plots, "safe_svg": safe_svg}
     made.filters |= {"twin": twin, "capitalized": lambda words: words[:1].upper() + words[1:]}
     return made

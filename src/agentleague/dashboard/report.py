@@ -36,22 +36,8 @@ HEADINGS = {  # of the pages in the file, in this order; others follow
     **{"player": "Players", "referee": "Referees", "disputes": "Disputes and rulings"},
 }
 LIVE_ONLY = {"projector", "q"}  # what a page is asked only while there is somebody to answer
-STORIES_MAX = 1_000  # matches that are all told; of more, only those that need it
+STORIES_MAX = 5_000  # matches that are all told; of more, only those that need it
 TURNS_MAX = 200  # matches; of more, linked pages show each match at its end alone
-
-# Attributes alone, after which quotes are even to the end of the tag: names hold such words, too.
-_LIVE = re.compile(
-    r'<form class="controls".*?</form>| data-[a-z]+(?:="[^"]*")?(?=(?:[^<>"]*"[^"]*")*[^<>"]*>)',
-    re.DOTALL,
-)
-# In the file no list stands twice (schedule and cross-table have them), and none is turned over.
-_LISTS = re.compile(r'<section id="(?:matches|against|ran|now)".*?</section>', re.DOTALL)
-_TURNER = re.compile(r'<nav class="turner controls" aria-label="Pages of.*?</nav>', re.DOTALL)
-_NEWEST = '<p class="muted">Only the newest are here.</p>'
-_TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
-_HEADING = re.compile(r"(?<=<h)[23]|(?<=</h)[23]")
-_TIME = re.compile(r'(<time datetime="[^"]*") title="[^"]*"')
-_ID = re.compile(r'( id| for|href)="(#?)([^"]+)"')
 
 
 class Verified(NamedTuple):
@@ -73,9 +59,11 @@ class Found(NamedTuple):
 class Pages:
     """The pages of a league that links lead to, each once; `step` is called after each."""
 
+    medium = "site"
+
     def __init__(self, view: LeagueView, step: Callable[[], object]) -> None:
         self.view, self._step = view, step
-        self.env = environment(self.link)
+        self.env = environment(self.link, self.medium)
         self.unasked = LIVE_ONLY | ({"turn"} if len(view.ended) > TURNS_MAX else set())
         self._known: dict[str, str] = {}  # slug -> that of the page with the same facts, if any
         self._first: dict[bytes, str] = {}  # digest of facts -> the first page that has them
@@ -115,12 +103,14 @@ class Pages:
             self._step()
 
     def render(self, template: str, **facts: Any) -> str:
-        """A page without what only a live one needs."""
-        return _LIVE.sub("", self.env.get_template(template).render(view=self.view, **facts))
+        """A page of this medium."""
+        return self.env.get_template(template).render(view=self.view, **facts)
 
 
 class _PagesInFile(Pages):
     """Links are anchors; matches have stories, and of any list there is one page."""
+
+    medium = "file"
 
     def __init__(self, view: LeagueView, step: Callable[[], object], told: Collection[str]) -> None:
         super().__init__(view, step)
@@ -132,7 +122,8 @@ class _PagesInFile(Pages):
         if name == "overview":
             return "#top"
         path = PAGES[name].path if name in PAGES else ""
-        is_whole = all(key == "round" or f"{{{key}}}" in path for key in params)
+        rounds = {"round"} if len(self.view.ended) <= STORIES_MAX else set()
+        is_whole = all(key in rounds or f"{{{key}}}" in path for key in params)
         slug = self.find(name, params) if is_whole else ""
         return f"#{slug}" if slug else ""
 
@@ -152,6 +143,8 @@ def one_file(view: LeagueView, verified: Verified, step: Callable[[], object]) -
     for page in PAGES.values():
         if "{" not in page.path:  # Others are linked by these.
             pages.link(page.name)
+    for number in range(view.league.total_rounds):
+        pages.link("schedule", round=number + 1)
     parts: dict[str, list[dict[str, Any]]] = {name: [] for name in HEADINGS}
     for found, html in sorted(
         pages.all("_{}.html"), key=lambda each: each[0].facts.get("round", 0)
@@ -192,18 +185,12 @@ def style() -> str:
 
 
 def _part(found: Found, html: str) -> dict[str, Any]:
-    """A page as a part of the file: its heading apart, lower ones lower still, its ids its own."""
-    title = _TITLE.search(html)
-    html = _TURNER.sub(_NEWEST, _LISTS.sub("", _TITLE.sub("", html, count=1)))
-    html = _HEADING.sub(lambda each: str(int(each[0]) + 1), _TIME.sub(r"\1", html))
-    own = {each[3] for each in _ID.finditer(html) if each[1] == " id"}
-
-    def renamed(each: re.Match[str]) -> str:
-        kind, mark, name = each.groups()
-        return f'{kind}="{mark}{found.slug}-{name}"' if name in own else each[0]
-
-    words = Markup(title[1]).striptags() if title else found.page.title
-    return {"slug": found.slug, "title": words, "html": Markup(_ID.sub(renamed, html))}
+    """A page as a part of the file."""
+    name, facts = found.page.name, found.facts
+    agent = facts.get(name, {})
+    title = f"{agent['name']} {agent['id']}" if name in ("player", "referee") else found.page.title
+    title = f"Round {facts['round']}" if name == "schedule" else title
+    return {"slug": found.slug, "title": title, "html": Markup(html)}
 
 
 def _told(view: LeagueView) -> list[str]:
