@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentleague.dashboard.svg import safe_svg
+from agentleague.dashboard.rendering import safe_svg
 from agentleague.games import even_odd
 from agentleague.games.svg import ATTRIBUTES, DEPTH_MAX, ELEMENTS, FREE, NAMESPACE
 

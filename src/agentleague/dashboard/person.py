@@ -22,8 +22,7 @@ from starlette.routing import Route
 from agentleague.dashboard.following import Following
 from agentleague.dashboard.live_pages import main_of
 from agentleague.dashboard.pages import Facts, Page
-from agentleague.dashboard.rendering import environment, live_link
-from agentleague.dashboard.svg import safe_svg
+from agentleague.dashboard.rendering import environment, live_link, safe_svg
 from agentleague.errors import LeagueError, NoConnection, UnexpectedMessage
 from agentleague.games.game import picture_of_position
 from agentleague.games.svg import cleaned

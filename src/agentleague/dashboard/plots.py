@@ -73,7 +73,7 @@ class _Chart:
         places = _spread([end for end, *_ in ends], self.top, self.bottom + 12)
         for (end, colour, name, number), y in zip(ends, places, strict=True):
             self.parts.append(_path(colour, f"M{self.right + 2} {end}L{self.right + 11} {y}", 1))
-            room = WIDTH - self.right - 20 - _width(number)
+            room = WIDTH - self.right - 30 - _width(number)
             self.parts.append(_text(self.right + 14, y + 4.5, _cut(name, room)))
             self.parts.append(_text(WIDTH - 1, y + 4.5, number, "end"))
 

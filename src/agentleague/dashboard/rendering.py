@@ -8,12 +8,13 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from agentleague.dashboard import plots
 from agentleague.dashboard.heading import heading
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Page
-from agentleague.dashboard.svg import safe_svg
+from agentleague.games.svg import cleaned
 from agentleague.protocol.printable import printable
 
 # Where a page is: link("match", match_id="R1M1") -> "/match/R1M1"; empty if there is no such page,
@@ -55,6 +56,11 @@ def live_link(name: str, **params: str) -> str:
     in_path = {key: quote(str(value), safe="") for key, value in params.items()}
     query = {key: value for key, value in params.items() if f"{{{key}}}" not in path}
     return path.format(**in_path) + (f"?{urlencode(query)}" if query else "")
+
+
+def safe_svg(text: str) -> Markup:
+    """SVG that a game drew, with known elements and attributes alone; empty for what is none."""
+    return Markup(cleaned(text).svg)
 
 
 def twin(href: str) -> str:
