@@ -89,9 +89,11 @@ def test_the_commands_of_the_page_run_a_league_to_its_end(tmp_path, monkeypatch)
     agent, match = (cup.type(command) for command in commands_of("Why"))
     assert "P01 Ann" in agent
     assert "R1M1 of round 1" in match
-    verify, export = commands_of("When")
+    verify, report, export = commands_of("When")
     assert "3 of 3 rounds ended: all is true. The champion is" in cup.type(verify)
+    cup.type(report)
     cup.type(export)
+    assert "Ann" in (tmp_path / "cup-report.html").read_text(encoding="utf-8")
     assert list((tmp_path / "published").rglob("standings.csv"))
     cup.manager.terminate()  # Its log is written once a second, and when it ends.
     cup.manager.communicate()

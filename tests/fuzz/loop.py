@@ -12,8 +12,12 @@ from typing import Any
 class Handle:
     """What can be cancelled: a callback, or a coroutine that has not begun."""
 
-    def __init__(self, call: Callable[[], Any]) -> None:
+    def __init__(self, call: Callable[[], Any], when: float = 0.0) -> None:
         self._call: Callable[[], Any] | None = call
+        self._when = when
+
+    def when(self) -> float:
+        return self._when
 
     def cancel(self) -> None:
         self._call = None
@@ -40,7 +44,7 @@ class StillLoop:
         return self._ready[-1]
 
     def call_at(self, when: float, call: Callable[..., Any], *arguments: Any) -> Handle:
-        handle = Handle(lambda: call(*arguments))
+        handle = Handle(lambda: call(*arguments), when)
         heappush(self._later, (when, next(self._order), handle))
         return handle
 

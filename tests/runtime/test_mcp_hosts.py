@@ -181,7 +181,7 @@ def test_a_host_sees_no_other_turn_and_moves_for_nobody_else(tmp_path):
     assert "you played" in ann.refused("submit_move", seat=ann.seat, move="odd", turn_id="R1M1.0")
     assert "it is not your turn" in ann.refused("submit_move", seat=ann.seat, move="odd")
     open_match = bob.call("get_match", match_id="R1M1")["match"]
-    assert "even" not in json.dumps({**open_match, "game_type": ""})
+    assert "even" not in json.dumps({**open_match, "game_type": "", "league_id": ""})
     assert bob.wait()["status"] == "your_turn"  # Nobody moved for it.
     bob.call("submit_move", move="odd")
     assert bob.wait_for("league_over")["final"]["you"]["player_id"] == bob.player_id
