@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from agentleague.dashboard import overview
 from agentleague.dashboard.following import Following
 from agentleague.dashboard.live_pages import main_of
 from agentleague.dashboard.pages import Facts, Page
@@ -299,7 +300,7 @@ class Table:
             ],
             "place": rows[own].rank if own >= 0 else None,
             "players": league.roster.players_total,
-            "champion": view.name_of(league.champion or ""),
+            "verdict": overview.verdict(view) if league.phase is Phase.COMPLETED else "",
         }
 
     def _status(self, seat: str, player_id: str, live: Live) -> str:
