@@ -110,6 +110,8 @@ def test_what_is_not_there_says_what_is(cup, page):
     assert twin.json == {"error": "there is no match R9; there are R1M1 to R3M2"}
     assert "The disk is gone" in disk.text
     assert "There is nothing at /nothing" in nothing.text
+    assert '<a href="/">Begin at the overview</a>' in nothing.text
+    assert "live.js" not in nothing.text  # No stream would ever answer it.
 
 
 def test_only_who_calls_this_machine_by_name_or_address_is_served(cup):

@@ -160,7 +160,7 @@ class Dashboard:
         assert isinstance(error, HTTPException)
         sentence = error.detail
         if error.status_code == 404:
-            sentence = f"There is nothing at {request.url.path}; begin at /"
+            sentence = f"There is nothing at {request.url.path}."
         return self._failure(request, error.status_code, sentence, error.headers)
 
     async def _on_league_error(self, request: Request, error: Exception) -> Response:
