@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from agentleague.dashboard import paging
 from agentleague.dashboard.pages import PAGES
 from agentleague.errors import MatchMismatch, WrongType
 from agentleague.games import even_odd, tic_tac_toe
@@ -47,9 +48,9 @@ def test_a_match_that_is_won_has_a_score_a_verdict_and_advice():
     assert [each["name"] for each in found["players"]] == ["Agent 1", "Agent 2"]
     assert found["ended"]["score"] == ["0", "1"]
     assert found["ended"]["outcomes"] == ["lost", "won"]
-    assert found["ended"]["sentence"] == "Agent 2 (P02) won: P02 chose odd, number was 9 (odd)"
+    assert found["ended"]["sentence"] == "Agent 2 won: Agent 2 chose odd, number was 9 (odd)"
     assert found["ended"]["advice"] == [
-        "Agent 1 (P01) could change nothing: both parities are equally likely."
+        "Agent 1 could change nothing: both parities are equally likely."
     ]
 
 
@@ -76,8 +77,8 @@ def test_a_technical_loss_says_what_the_loser_should_change():
 
     assert (ended["status"], ended["score"]) == ("TECHNICAL_LOSS", ["1", "0"])
     assert ended["outcomes"] == ["won", "forfeited"]
-    assert ended["sentence"].startswith("Agent 2 (P02) lost without a game")
-    assert "Agent 2 (P02) should answer before the `deadline`" in ended["advice"][0]
+    assert ended["sentence"].startswith("Agent 2 lost without a game")
+    assert "Agent 2 should answer before the `deadline`" in ended["advice"][0]
 
 
 def test_what_to_change_is_said_once_for_all_attempts_that_failed_alike():
@@ -128,7 +129,7 @@ def test_after_a_ruling_its_word_is_the_score():
     assert (ended["score"], ended["overruled"]) == (["1", "0"], True)
     assert ended["advice"] == ended["rules"] == []  # Neither counts any more.
     assert ended["ruling"]["words"] == "the organiser ruled: P01 won (P02 read the seed)"
-    assert "Agent 2 (P02) won" in ended["sentence"]
+    assert "Agent 2 won" in ended["sentence"]
     assert "The organiser ruled: P01 won (P02 read the seed)" in page_of(
         view_of(league.events), "match", match_id="R1M1"
     )
@@ -228,3 +229,13 @@ def test_names_and_moves_are_text_on_the_page():
         html = page_of(view, name, match_id="R1M1", player_id="P02")
         assert nasty not in html
         assert "&lt;img src=x onerror=alert(1)&gt;" in html
+
+
+def test_ids_become_names_as_whole_words_and_once(monkeypatch):
+    view = view_of(one_match(BOTH).events)
+    names = {"P01": "Tia", "P02": "Bo (P02)"}  # The latter: others are called so, too.
+    monkeypatch.setattr(view, "name_of", names.get)
+
+    told = paging.with_names(view, "Tia (P01) won: P01 beat Bo (P02), not P011 or P02x; P02", names)
+
+    assert told == "Tia won: Tia beat Bo (P02), not P011 or P02x; Bo (P02)"

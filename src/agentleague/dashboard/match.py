@@ -1,6 +1,7 @@
 """One match: who won and why, what was said to whom, move by move, and how its draw is proved."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -80,6 +81,7 @@ def _ended(
     ended, record = view.ended[match.match_id], view.league.matches[match.match_id]
     ending, decided = told["ending"], record.decided
     assert decided
+    named = partial(paging.with_names, view, ids=(*ended.players, match.referee_id))
     steps = replay.steps(view.game, told) if view.game else _moves(decided)
     return {
         "score": [SCORES[ended.outcome(each)] for each in ended.players],
@@ -87,12 +89,12 @@ def _ended(
         "status": ended.status,
         "winner": ended.winner,
         "at": ended.at,
-        "sentence": ending["sentence"],
+        "sentence": named(ending["sentence"]),
         "rules": [] if match.overruled else ending["rules"],
-        "advice": [] if match.overruled else ending["advice"],
+        "advice": [] if match.overruled else [*map(named, ending["advice"])],
         "ruling": told["ruling"],
         "overruled": match.overruled is not None,
-        "disputes": [one_line(each["words"]) for each in match.disputes],
+        "disputes": [named(one_line(each["words"])) for each in match.disputes],
         "unconfirmed": match.unconfirmed,
         "commands": rule_commands(match) if match.disputed or match.unconfirmed else [],
         "given_again": [
@@ -108,6 +110,7 @@ def _ended(
         "left_out": match.transcript_left_out,
         "reported": None if decided.verified else one_line_json(decided.result.choices),
         **_replayed(view, steps, params),
+        "note": named(one_line(steps[-1].note, 500)) if steps else "",
         "proof": _proof(view, record, steps),
     }
 
@@ -175,7 +178,6 @@ def _replayed(view: LeagueView, steps: Sequence[Step], params: Mapping[str, str]
             for step in steps
         ],
         "picture": msgspec.to_builtins(steps[turn].picture) if steps else None,
-        "note": one_line(steps[-1].note, 500) if steps else "",
     }
 
 

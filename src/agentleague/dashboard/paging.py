@@ -1,10 +1,12 @@
 """How a list that is too long for a page is turned over, and how agents are named in facts."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.errors import WrongType
+from agentleague.protocol.printable import one_line
 
 ROWS_A_PAGE = 25
 
@@ -39,3 +41,13 @@ def number(params: Mapping[str, str], field: str, low: int, high: int, *, defaul
 def agent(view: LeagueView, agent_id: str) -> dict[str, str]:
     """An agent by id and name."""
     return {"id": agent_id, "name": view.name_of(agent_id)}
+
+
+def with_names(view: LeagueView, text: str, ids: Iterable[str]) -> str:
+    """Names where these agents stand by id, or by name and id; other words stay as they are."""
+    names: dict[str, str] = {}
+    for each in ids:
+        name = one_line(view.name_of(each))
+        names |= {f"{name} ({each})": name, name: name, each: name}
+    words = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))
+    return re.sub(rf"(?<!\w)(?:{words})(?!\w)", lambda found: names[found[0]], text)
