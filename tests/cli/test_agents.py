@@ -129,16 +129,16 @@ FAILED = [
 ]
 WHY = """\
 R1M1    lost by default against Agent 2 (P02): P01 made an illegal move - P02 wins by default.
-        At 0.009 s it was asked with CHOOSE_PARITY_CALL and there came "Even", an illegal move \
-after 4 ms (E004).
-        At 0.014 s it was asked with CHOOSE_PARITY_CALL, attempt 2, and there came null, \
-which is no move after 5 ms (E004).
+        At 0.009 s it was asked with CHOOSE_PARITY_CALL and after 4 ms there came "Even", an \
+illegal move (E004).
+        At 0.014 s it was asked with CHOOSE_PARITY_CALL, attempt 2, and after 5 ms there came \
+null, which is no move (E004).
         At 0.020 s it was asked with CHOOSE_PARITY_CALL, 2 times in a row, and there came no \
 answer in time (E001).
-        At 0.030 s it was asked with CHOOSE_PARITY_CALL, attempt 5, and there came an error, or an \
-answer without a join or a move after 2 ms (no content).
-        At 0.040 s it was asked with CHOOSE_PARITY_CALL, attempt 6, and there came something its \
-referee found wrong after 2 ms (sulks).
+        At 0.030 s it was asked with CHOOSE_PARITY_CALL, attempt 5, and after 2 ms there came an \
+error, or an answer without a join or a move (no content).
+        At 0.040 s it was asked with CHOOSE_PARITY_CALL, attempt 6, and after 2 ms there came \
+something its referee found wrong (sulks).
         To change: send a legal move, exactly as it is named.
         To change: return a move: null is sent when its function raised an exception or returned \
 nothing; its own terminal says which.
@@ -163,7 +163,7 @@ def test_each_failure_is_told_with_what_came_how_long_and_what_to_change(lost, t
     at = next(number for number, line in enumerate(shown) if line.startswith("R1M1"))
     assert shown[at:] == WHY.splitlines()
     assert "P02 wins by default (R-MATCH-07)." in with_rules
-    assert "after 4 ms (E004, R-MATCH-20, R-GAME-01)." in with_rules
+    assert "an illegal move (E004, R-MATCH-20, R-GAME-01)." in with_rules
 
 
 def test_a_manager_tells_the_same(lost, tmp_path):

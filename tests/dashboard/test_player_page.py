@@ -64,7 +64,7 @@ def test_every_loss_by_default_is_told_with_its_cause_and_what_to_change(cause):
         (loss,) = facts(one_match([], [("P02", cause)], [row]).events)["losses"]["rows"]
 
         assert loss["outcome"] == "forfeited"
-        assert loss["sentence"].startswith("lost by default against Agent 1 (P01): P02 ")
+        assert loss["sentence"].startswith("lost by default against Agent 1: Agent 2 ")
         assert came in loss["story"][0]
         assert loss["story"][1].startswith("To change: ")
         assert change in loss["story"][1]
@@ -78,9 +78,9 @@ def test_a_loss_by_the_rules_of_the_game_says_what_would_have_helped():
             "match_id": "R1M1",
             "round_id": 1,
             "outcome": "lost",
-            "sentence": "lost against Agent 2 (P02): P02 chose odd, number was 9 (odd)",
+            "sentence": "lost against Agent 2: Agent 2 chose odd, number was 9 (odd)",
             "rules": ["R-GAME-03"],
-            "story": ["Agent 1 (P01) could change nothing: both parities are equally likely."],
+            "story": ["Agent 1 could change nothing: both parities are equally likely."],
         }
     ]
 
@@ -103,7 +103,37 @@ def test_a_ruling_counts_in_record_and_losses():
 
     assert facts(league.events, "P01")["losses"]["total"] == 0
     (loss,) = facts(league.events, "P02")["losses"]["rows"]
-    assert loss["sentence"] == "lost by a ruling against Agent 1 (P01): P02 read the seed"
+    assert loss["sentence"] == "lost by a ruling against Agent 1: Agent 2 read the seed"
+
+
+def test_what_cost_nothing_is_told_with_its_limit_and_what_to_change():
+    rows = [
+        (5, "P02", "GAME_INVITATION", 1, "late", None, 5_200),
+        (9, "P02", CALL, 1, "late", "odd", 31_000),
+        (9, "P02", CALL, 1, "late", "odd", 32_000),
+        (9, "P02", CALL, 1, "E004", "<b>", 3),
+        (9, "P02", CALL, 2, "sulks", None, None),
+        (9, "P02", CALL, 3, "ok", "odd", 3),
+    ]
+    played = one_match(BOTH, transcript=rows).events
+    joined, late, illegal = facts(played)["spared"]
+
+    assert joined["words"].startswith("1 answer came after the limit of 5 s; it counts")
+    assert late["words"].startswith("2 answers came after the limit of 30 s; they count")
+    assert "answer before the `deadline`" in late["change"]
+    assert illegal["words"] == "1 time there came an illegal move; asked again, it answered."
+    assert late["words"] in page_of(view_of(played), "player", player_id="P02")
+    lost = one_match([], [("P02", "made an illegal move")], rows[:-1]).events
+    assert facts(lost)["spared"] == []  # That has cost it a match: it is told there.
+
+
+def test_what_is_true_of_many_losses_is_told_once_with_their_number():
+    events = Decisions(4).play_to_the_end().events
+    found = (facts(events, player_id)["losses"]["rows"] for player_id in ("P01", "P02", "P03"))
+    several = next(rows for rows in found if len(rows) > 1)
+
+    assert f"So it was in {len(several)} of these matches." in several[0]["story"][-1]
+    assert [row["story"] for row in several[1:]] == [[]] * (len(several) - 1)
 
 
 def test_choices_are_counted_once_by_round_and_seldom_ones_together():

@@ -2,7 +2,7 @@
 
 import sys
 from array import array
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, ClassVar, NamedTuple
@@ -14,9 +14,10 @@ from agentleague.errors import Damaged, LeagueError
 from agentleague.games.game import Game
 from agentleague.league import event_text, events
 from agentleague.league.league import League
+from agentleague.match.transcript import LATE, OK
 from agentleague.protocol import timestamps
 from agentleague.protocol.printable import one_line
-from agentleague.records import match_story
+from agentleague.records import explanations, match_story
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import JournalReader, Row
@@ -79,6 +80,8 @@ class PlayerLog(Struct):
     matches: list[str] = msgspec.field(default_factory=list)  # decided ones, in order
     choices: list[Choice] = msgspec.field(default_factory=list)
     move_ms: "array[int]" = msgspec.field(default_factory=lambda: array("L"))  # times for moves
+    # What went wrong in matches that it did not lose by it: verdict, whether it was to join.
+    spared: Counter[tuple[str, bool]] = msgspec.field(default_factory=Counter)
 
 
 class RefereeLog(Struct):
@@ -172,9 +175,15 @@ class LeagueView:
         self.referee_log_of(former).taken.append(event)
 
     def _closed(self, event: events.MatchClosed, at: str) -> None:
+        ended = self.ended[event.match_id]
         for row in event.exchanges:
+            log = self.log_of(row.player_id)
             if row.move is not None and row.answered_after is not None:
-                self.log_of(row.player_id).move_ms.append(row.answered_after)
+                log.move_ms.append(row.answered_after)
+            if row.verdict != OK and ended.outcome(row.player_id) != "forfeited":
+                verdict = explanations.detailed(row.verdict, row.message, row.move, row.note)
+                if verdict == LATE or verdict in explanations.CAUSES:
+                    log.spared[verdict, row.message == "GAME_INVITATION"] += 1
 
     def _opened(self, event: events.LeagueOpened, at: str) -> None:
         if self.game is None:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -15,8 +16,10 @@ from agentleague.dashboard.schedule import decided_row
 from agentleague.dialects.table import in_words
 from agentleague.errors import NotRegistered
 from agentleague.league import queries
-from agentleague.protocol.printable import one_line, there_are
+from agentleague.match.transcript import LATE
+from agentleague.protocol.printable import counted, one_line, there_are
 from agentleague.records import player_story
+from agentleague.records.explanations import CAUSES
 
 LOST = ("lost", "forfeited")
 OUTCOMES = ("won", "drawn", "lost")
@@ -55,7 +58,10 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         "limit_ms": round(league.rules.rules.move_seconds * 1000),
         "choices": _choices(log),
         "against": paging.paged(_against(view, player_id, log), params, "against"),
-        "losses": paging.paged(lost, params, "losses", lambda each: _loss(view, each, player_id)),
+        "spared": _spared(view, log),
+        "losses": _told_once(
+            paging.paged(lost, params, "losses", lambda each: _loss(view, each, player_id))
+        ),
         "matches": paging.paged(
             log.matches, params, "matches", lambda each: decided_row(view, each)
         ),
@@ -157,11 +163,39 @@ def _loss(view: LeagueView, match_id: str, player_id: str) -> dict[str, Any]:
     """Why it lost, and what it should change."""
     match = player_story.player_match(view.match_facts(match_id), player_id)
     _, *story = player_story.in_words(match)
+    named = partial(paging.with_names, view, ids=view.ended[match_id].players)
     return {
         "match_id": match_id,
         "round_id": match.round_id,
         "outcome": view.ended[match_id].outcome(player_id),
-        "sentence": match.sentence,
+        "sentence": named(match.sentence),
         "rules": match.rules,
-        "story": [line.strip() for line in story],
+        "story": [named(line.strip()) for line in story],
     }
+
+
+def _told_once(losses: dict[str, Any]) -> dict[str, Any]:
+    """What is true of several losses stands with the first of them, with their number."""
+    times = Counter(line for row in losses["rows"] for line in row["story"])
+    told: set[str] = set()
+    for row in losses["rows"]:
+        lines = [line for line in row["story"] if line not in told]
+        told.update(lines)
+        more = {line: f" So it was in {times[line]} of these matches." for line in lines}
+        row["story"] = [line + more[line] if times[line] > 1 else line for line in lines]
+    return losses
+
+
+def _spared(view: LeagueView, log: PlayerLog) -> list[dict[str, str]]:
+    """What went wrong and has cost it no match, since it was asked again; what to change."""
+    rules, told = view.league.rules.rules, []
+    for (verdict, is_join), times in log.spared.items():
+        limit = rules.join_seconds if is_join else rules.move_seconds
+        they = "it counts" if times == 1 else "they count"
+        words = f"{counted(times, 'answer')} came after the limit of {limit:g} s; {they}"
+        words += ", since the time for further attempts was not over."
+        if verdict != LATE:
+            came = CAUSES[verdict].came
+            words = f"{counted(times, 'time')} there came {came}; asked again, it answered."
+        told.append({"words": words, "change": CAUSES.get(verdict, CAUSES["E001"]).change})
+    return told

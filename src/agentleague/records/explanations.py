@@ -144,7 +144,7 @@ def explained(verdict: str, note: str) -> Cause | None:
 class _GameRules(NamedTuple):
     ends: str  # the rule that says who wins
     moves: str  # the rule that says what is legal
-    luck: str  # the advice for a player that lost by the rules
+    luck: str  # the advice for a player that lost by the rules; empty if nobody knows any
 
 
 GAMES = {
@@ -158,7 +158,7 @@ GAMES = {
         "R-GAME-11", "R-GAME-10", "could have taken other cells: perfect play never loses"
     ),
 }
-OTHER_GAME = _GameRules("R-LEAGUE-01", "R-MATCH-07", "could have made other moves")
+OTHER_GAME = _GameRules("R-LEAGUE-01", "R-MATCH-07", "")
 
 _VERDICTS = {  # by words of a cause, which counts before the last verdict
     "timeout": "E001",

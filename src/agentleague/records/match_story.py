@@ -304,7 +304,11 @@ def ending_of(facts: Facts) -> Ending | None:
     losers = [each for each in players if each != result.winner_player_id]
     if result.status == "TECHNICAL_LOSS":
         return _forfeited(facts, losers, reason)
-    lucky = [f"{facts.name(each)} {game.luck}." for each in losers if result.status != "DRAW"]
+    lucky = [
+        f"{facts.name(each)} {game.luck}."
+        for each in losers
+        if result.status != "DRAW" and game.luck
+    ]
     return Ending(f"{_won(facts, result)}: {reason}", [game.ends], lucky)
 
 

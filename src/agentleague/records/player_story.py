@@ -73,10 +73,10 @@ def in_words(match: PlayerMatch, *, in_full: bool = False) -> Iterator[str]:
         failure, *more = alike
         again = f", attempt {failure.attempt}," if failure.attempt > 1 else ""
         again = f", {1 + len(more)} times in a row," if more else again
-        took = "" if failure.answered_after is None else f" after {failure.answered_after} ms"
+        took = "" if failure.answered_after is None else f"after {failure.answered_after} ms "
         yield (
             f"{INDENT}At {failure.at / 1000:.3f} s it was asked with {failure.asked}{again} and "
-            f"there came {failure.came}{took} "
+            f"{took}there came {failure.came} "
             f"({', '.join([failure.verdict, *(failure.rules if in_full else ())])})."
         )
     for change in dict.fromkeys(failure.change for failure in match.failures):
