@@ -296,6 +296,7 @@ class NoAnswer(PeerUnavailable):
 
 
 UNREACHABLE, CLOSED = "unreachable", "closed"  # kinds of NoConnection, NoAnswer
+NOT_CALLED = "not_called"  # in the context of a NoConnection: why this process may not call there
 
 
 class NoConnection(PeerUnavailable):

@@ -456,6 +456,7 @@ def test_the_advice_fits_what_a_player_said(said, change):
     ("came", "change"),
     [
         ("the connection was refused: nobody listens there", "be running first"),
+        ("no connection: none of its addresses is allowed here", "start the referee with --lan"),
         ("the connection was refused: nobody listens there", "league player --outbound"),
         ("the name of the host was not found", "be given by a name that can be looked up here"),
         ("it does not speak https; try the same URL with http://", "that begins with http://"),

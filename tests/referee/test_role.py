@@ -575,6 +575,23 @@ def test_a_match_that_is_dropped_may_be_the_last_one():
     assert effects == [Drop(Clock("R1M1")), End()]
 
 
+@rule("R-REF-05")
+def test_a_player_that_the_referee_itself_may_not_call_does_not_lose_by_that():
+    role = a_referee()
+    ask(role, announced(matches=[MATCH, replace(MATCH, match_id="R1M2")]))
+    refused = NoConnection("no connection", not_called="it needs --lan NETWORK/BITS")
+
+    for match_id in ("R1M1", "R1M2"):
+        effects = role.handle(Answered(InvitationCall(match_id, 0, 0, 1), None, refused, 0), BEGAN)
+        dropped = [*(InvitationCall(match_id, seat, 0, 1) for seat in (0, 1)), Clock(match_id)]
+        assert effects == [Drop(key) for key in dropped]  # No forfeit is reported.
+
+    (said,) = (news for news in role.news if "goes back" in news)
+    assert "R1M1" in said
+    assert "may not call P01 at http://ann/mcp: it needs --lan NETWORK/BITS" in said
+    assert invited(ask(role, announced())) == []  # The manager's next epoch may go elsewhere.
+
+
 def test_a_match_that_waits_for_a_manager_that_is_gone_ends_with_the_league():
     role = a_referee()
     ask(role, announced())

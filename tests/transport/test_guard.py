@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentleague.errors import EndpointNotAllowed
-from agentleague.transport.guard import Dialer, Guard, parse_url
+from agentleague.transport.guard import Dialer, Guard, NotAllowedHere, parse_url
 
 LAN = ["192.168.1.0/24", "10.0.0.0/8", "fd12::/16"]
 EVERYWHERE = ["0.0.0.0/0", "::/0"]
@@ -220,6 +220,13 @@ def listener():
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(5)
         yield server
+
+
+def test_what_is_not_called_is_told_with_what_to_type():
+    with pytest.raises(NotAllowedHere, match="none of its addresses is allowed here") as refusal:
+        dial(Guard("lan", ["10.0.0.0/8"]), "http://192.0.2.7:8101/mcp")
+
+    assert refusal.value.args[0].startswith("it calls 10.0.0.0/8; to call another")
 
 
 def test_every_allowed_address_is_tried_in_turn(listener):

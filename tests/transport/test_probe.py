@@ -7,10 +7,10 @@ import ssl
 
 import pytest
 
-from agentleague.errors import NoConnection
+from agentleague.errors import NOT_CALLED, UNREACHABLE, NoConnection
 from agentleague.protocol.messages import LeagueRegisterResponse
 from agentleague.runtime.clock import LoopClock
-from agentleague.transport.guard import Guard, no_connection, parse_url
+from agentleague.transport.guard import Guard, NotAllowedHere, no_connection, parse_url
 from agentleague.transport.http import HttpTransport, TransportPolicy
 from agentleague.transport.probe import Probes, check_listens, reachable
 from rules import rule
@@ -252,8 +252,17 @@ def test_why_nobody_can_be_connected_to_is_said_in_different_words():
 NO_CONNECTION = [
     (TimeoutError(), "no connection: not within the time"),
     (OSError(113, "No route to host"), "no connection: No route to host"),
-    (OSError("none of its addresses is allowed here"), "none of its addresses is allowed here"),
+    (NotAllowedHere("remedy"), "no connection: none of its addresses is allowed here"),
 ]
+
+
+def test_an_address_that_is_not_called_comes_with_the_remedy_and_a_name_without():
+    may_not = NotAllowedHere("it needs --lan")
+    by_address = no_connection(parse_url("http://192.0.2.7:1/mcp"), may_not)
+    by_name = no_connection(parse_url("http://cup.example:1/mcp"), may_not)
+
+    assert by_address.context == {"kind": UNREACHABLE, NOT_CALLED: "it needs --lan"}
+    assert by_name.context == {"kind": UNREACHABLE}
 
 
 def test_other_reasons_are_those_of_the_system():

@@ -89,6 +89,10 @@ CAUSES = {  # by verdict
 
 
 _COMPLAINTS = {  # the first that is found in what it said itself, or in what came -> what to change
+    r"^no connection: none of its addresses is allowed": (
+        "be where its referee may call it, which is not its own fault: start the referee with "
+        f"--lan NETWORK/BITS and the player's network; {_SEAT}"
+    ),
     r"^the connection was refused|^no connection": (
         f"{_RUNNING}, at the end point that it registered ({_SEAT})"
     ),

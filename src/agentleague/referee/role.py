@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from agentleague.dialects.complaints import in_vain, note_of, read_note
 from agentleague.dialects.table import LOST, OURS
 from agentleague.errors import (
+    NOT_CALLED,
     InternalError,
     LeagueError,
     MatchMismatch,
@@ -96,6 +97,7 @@ class Referee(Agent):
         self._settings, self._load_game, self._limits = settings, load_game, limits
         self._closed: dict[str, int] = {}  # match of this round -> epoch in which it was closed
         self._in_vain: set[str] = set()  # players that understood no dialect
+        self._is_refusing = False  # whether it said that it may not call a player
         self._dialects: dict[str, str] = {}  # player -> dialect that was found by trying
         self._identity: RefereeIdentity | None = None
         self._secret = secret  # what it draws from where the manager does not draw; without: never
@@ -136,6 +138,9 @@ class Referee(Agent):
             return []
         if stimulus.error and isinstance(key, InvitationCall | MoveCall):
             self._say_if_in_vain(match.players[key.seat], stimulus.error)
+            why = stimulus.error.context.get(NOT_CALLED)
+            if why and not self._foreign_manager:
+                return self._give_back(match, match.players[key.seat], why)
         effects, dialect = self._run(match, match.answered, stimulus, now), stimulus.dialect
         if not dialect or not isinstance(key, PlayerCall):
             return effects
@@ -157,6 +162,18 @@ class Referee(Agent):
         if forms and player.agent_id not in self._in_vain:
             self._in_vain.add(player.agent_id)
             self.news.append(f"{player.agent_id} at {player.url} {in_vain(said)}.")
+
+    def _give_back(self, match: Match, player: Address, why: str) -> list[Effect]:
+        """This referee may not call a player: no player's fault, so another may get the match."""
+        if not self._is_refusing:
+            self._is_refusing = True
+            self.news.append(
+                f"{match.match_id} goes back to the manager: this referee may not call "
+                f"{player.agent_id} at {player.url}: {why}. Start it again with that."
+            )
+        del self.matches[match.match_id]
+        self._closed[match.match_id] = match.epoch
+        return match.abandon() + self._end_if_over()
 
     def _report_answered(self, stimulus: Answered, now: float) -> list[Effect]:
         key: Any = stimulus.key

@@ -13,7 +13,7 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Literal, NamedTuple
 
-from agentleague.errors import UNREACHABLE, EndpointNotAllowed, NoConnection
+from agentleague.errors import NOT_CALLED, UNREACHABLE, EndpointNotAllowed, NoConnection
 from agentleague.protocol.hosts import is_loopback
 
 Resolve = Callable[..., Awaitable[Sequence[tuple[Any, ...]]]]  # Called like `loop.getaddrinfo`.
@@ -207,6 +207,13 @@ def _embedded(address: IPv4Address | IPv6Address) -> Iterator[IPv4Address]:
         yield IPv4Address(int(address) & 0xFFFFFFFF)
 
 
+class NotAllowedHere(OSError):
+    """The guard allows no address of an end point: it is given the remedy."""
+
+    def __str__(self) -> str:
+        return "none of its addresses is allowed here"
+
+
 class Dialer:
     """Connects to what the guard allows and to nothing else; https is verified, proxies ignored."""
 
@@ -219,7 +226,7 @@ class Dialer:
         loop = asyncio.get_running_loop()
         addresses = await self._addresses(endpoint, loop)
         allowed = [each for each in addresses if self._guard.allows(each[1][0], endpoint)]
-        problem = OSError("none of its addresses is allowed here")
+        problem: OSError = NotAllowedHere(self._guard.remedy)
         for family, address in allowed:
             try:
                 is_last = address == allowed[-1][1]
@@ -278,7 +285,10 @@ def no_connection(endpoint: Endpoint, error: OSError | ValueError) -> NoConnecti
     else:
         reason = "not within the time" if late else getattr(error, "strerror", "") or error
         why = f"no connection: {reason}"
-    return NoConnection(why, kind=UNREACHABLE)
+    # Where a name leads is its owner's doing; an address may be meant well.
+    is_ours = isinstance(error, NotAllowedHere) and endpoint.address is not None
+    more = {NOT_CALLED: error.args[0]} if is_ours else {}
+    return NoConnection(why, kind=UNREACHABLE, **more)
 
 
 class _Gate(asyncio.Protocol):

@@ -13,7 +13,7 @@ from agentleague.cli.settings_options import SettingsCommand, agent_options, age
 from agentleague.games.game import Game
 from agentleague.roles.settings import RefereeSettings
 from agentleague.runtime import plugins
-from agentleague.runtime.network import manager_url, place_of_agent
+from agentleague.runtime.network import is_here, manager_url, place_of_agent
 from agentleague.runtime.processes import open_referee
 
 
@@ -61,6 +61,8 @@ def command(
         player_endpoints=dict(map(_player, players)),
     )
     where = place_of_agent(settings, say)
+    if not is_here(settings.manager_url):
+        say(f"As for players, {where.guard.remedy}.")
     for url in settings.player_endpoints.values():
         where.guard.check_url(url)
     opener = partial(open_referee, lambda url: replace(settings, endpoint=url), where, load_game)
