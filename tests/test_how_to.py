@@ -102,6 +102,7 @@ def test_the_game_of_the_page_is_written_played_and_proved(tmp_path, monkeypatch
     for example in ADD_A_GAME.fences("python"):
         exec(example, names)
     assert cleaned(names["show"]({}).svg).left_out == []
+    assert cleaned(names["show_position"]({}, ["even", "odd"]).svg).left_out == []
     names["test_the_league_can_play_it"]()
     del sys.modules["duel"]
 

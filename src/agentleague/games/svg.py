@@ -86,7 +86,7 @@ def words(at: tuple[float, float], text: Any, colour: str = "text", size: int = 
 def button(corner: tuple[float, float], size: tuple[float, float], move: Any, inside: str) -> str:
     """An area that makes a move when it is clicked; `inside` is drawn in it."""
     (x, y), (width, height), spelled = corner, size, json.dumps(move)
-    place = {"x": x, "y": y, "width": width, "height": height, "rx": 10, "fill_opacity": 0.08}
+    place = {"class": "tile", "x": x, "y": y, "width": width, "height": height, "rx": 10}
     named = {"data_move": spelled, "role": "button", "tabindex": 0, "aria_label": f"Move {spelled}"}
     return element("g", element("rect", **place), inside, **named)
 

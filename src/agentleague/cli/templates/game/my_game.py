@@ -74,7 +74,7 @@ def show(state):
     """A picture for people: text for a terminal and, if you like, an SVG for pages.
 
     Leave it out, and the league plays on without one. Classes colour the SVG in light and dark:
-    win, loss, draw, text and muted fill a shape, lines is for its stroke.
+    win, loss, draw, text and muted fill a shape, tile lightly, lines is for its stroke.
     """
     a, b = state.get("A", "?"), state.get("B", "?")
     svg = (
