@@ -42,6 +42,7 @@ def test_demo_leaves_nothing_behind_unless_it_is_to_keep_it(tmp_path, monkeypatc
     assert (demo()["dir"], failed.returncode, nothing) == (None, 2, [])
     (folder,) = tmp_path.iterdir()
     assert f"The journal is in {folder}; " in kept.stderr
+    assert f" dashboard {folder}\n" in kept.stderr
     assert "journal" not in removed.stderr
 
 

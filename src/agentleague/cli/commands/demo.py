@@ -181,10 +181,12 @@ def _print_result(played: Played, kept: Path | None, game: str) -> None:
     )
     if kept:
         file = f" --game {shlex.quote(game)}" if game.endswith(".py") else ""
-        report = f"{_command()} report {shlex.quote(str(kept))}{file}"
+        where = f"{shlex.quote(str(kept))}{file}"
         output.say(
             f"The journal is in {kept}; print the table again with:\n  {again}\n"
-            f"Write all of it, with plots and every match, as one page:\n  {report}"
+            f"See it in a browser:\n  {_command()} dashboard {where}\n"
+            f"Write all of it, with plots and every match, in one file:\n"
+            f"  {_command()} report {where}"
         )
     for row in [row for row in rows if row["technical_losses"]][:LOSERS_MAX]:
         where = dir_option(kept) if kept else "--dir DIR, if you play with --dir DIR"
