@@ -11,6 +11,7 @@ from agentleague.league.events import (
     LeagueEnded,
     LeaguePaused,
     MatchLocked,
+    PlayerRemoved,
     RoundEnded,
 )
 from dashboard.views import page_of, view_of
@@ -92,6 +93,16 @@ def test_before_the_start_the_first_sentence_says_who_is_missing():
     assert verdict(two, players_wanted=3) == "Waiting for 1 more player"
     assert verdict(two, players_wanted=2) == "Waiting for 1 referee"
     assert verdict(Decisions(2)) == "2 players joined"
+
+
+def test_who_was_removed_before_the_start_is_not_counted():
+    league = Decisions(4)
+    league.record(PlayerRemoved("P02", 1))
+    view = view_of(league.events, players_wanted=4)
+
+    assert facts(view, {})["verdict"] == "Waiting for 1 more player"
+    assert [each["player_id"] for each in facts(view, {})["joined"]] == ["P01", "P03", "P04"]
+    assert heading(view)["state"] == "registering, 3 players so far"
 
 
 def test_before_the_start_the_page_says_what_to_type():

@@ -1,5 +1,7 @@
 """What the organiser commands: start, pause, abort, remove."""
 
+from dataclasses import replace
+
 import pytest
 
 from agentleague.errors import (
@@ -10,7 +12,9 @@ from agentleague.errors import (
     UnknownMethod,
     WrongType,
 )
+from agentleague.league import queries
 from agentleague.league.events import LeagueEnded, MatchAssigned, MatchDecided
+from agentleague.manager.notices import joined
 from agentleague.protocol.messages import (
     GameOver,
     LeagueCommand,
@@ -233,6 +237,29 @@ def test_a_player_removed_before_the_start_does_not_take_part():
         ["P01", "P03"],
         ["P03", "P01"],
     )
+    assert_complete(league)
+
+
+def test_a_player_removed_before_the_start_is_counted_nowhere_and_another_takes_its_place():
+    league = MemoryLeague(3, 1)
+    settings = replace(league.settings, players=3, players_max=3)
+    league.settings = settings
+    league.restart_manager()
+    league.add_player()
+    league.add_player()
+
+    said = league.command("remove", player_id="P02").said
+    assert said == "P02 is removed and will not play; 1 player left."
+    assert queries.answer(league.league, "GET_STATUS", {}, None)["players"] == 1
+    league.add_referee()
+    league.add_player()
+    assert "2 of 3 players (1 removed), 1 referee." in joined(league.league, "P03", settings)
+    assert not league.league.has_started
+    league.add_player()
+
+    assert league.league.entrants == ["P01", "P03", "P04"]
+    league.play()
+    assert queries.answer(league.league, "GET_STATUS", {}, None)["players"] == 3
     assert_complete(league)
 
 

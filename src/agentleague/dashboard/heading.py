@@ -26,7 +26,7 @@ def state_in_words(view: LeagueView) -> str:
     if league.phase is Phase.COMPLETED:
         return "ended by the organiser" if league.aborted else "over"
     if league.phase is Phase.REGISTERING:
-        return f"registering, {counted(league.roster.players_total, 'player')} so far"
+        return f"registering, {counted(league.players_total, 'player')} so far"
     now = f"{round_in_words(view)}" if league.round_id else "about to begin"
     return f"paused in {now}" if league.paused and league.round_id else now
 

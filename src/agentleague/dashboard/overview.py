@@ -83,7 +83,7 @@ def verdict(view: LeagueView) -> str:
 
 
 def _registering(view: LeagueView) -> str:
-    joined, live = view.league.roster.players_total, view.live
+    joined, live = view.league.players_total, view.live
     missing = live.get("players_wanted", 0) - joined
     if missing > 0:
         return f"Waiting for {missing} more {'player' if missing == 1 else 'players'}"
@@ -128,7 +128,7 @@ def awaited(sentence: str) -> dict[str, Any]:
 
 def _joined(view: LeagueView) -> list[dict[str, str]]:
     roster = view.league.roster
-    players = (each for each in roster.players.values() if each.agent_id not in roster.displaced)
+    players = (each for each in roster.players.values() if each.agent_id not in roster.removed)
     return [{"player_id": each.agent_id, "name": each.display_name} for each in players]
 
 

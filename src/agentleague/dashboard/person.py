@@ -299,7 +299,7 @@ class Table:
                 if n < FIRST_ROWS or abs(n - own) <= NEAR_ROWS
             ],
             "place": rows[own].rank if own >= 0 else None,
-            "players": league.roster.players_total,
+            "players": league.players_total,
             "verdict": overview.verdict(view) if league.phase is Phase.COMPLETED else "",
         }
 

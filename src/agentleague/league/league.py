@@ -112,6 +112,12 @@ class League:
         return bool(self.entrants)
 
     @property
+    def players_total(self) -> int:
+        """How many play, or would if the league started now; who was removed before does not."""
+        roster = self.roster
+        return len(self.entrants) or len(roster.players) - len(roster.removed)
+
+    @property
     def total_rounds(self) -> int:
         """How many rounds there are; if the format cannot tell, those scheduled so far."""
         return self.totals.rounds if self.totals else self.round_id

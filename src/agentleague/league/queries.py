@@ -183,7 +183,7 @@ def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Ans
         "total_rounds": league.total_rounds,
         "matches_completed": league.decided_total,
         "total_matches": league.total_matches,
-        "players": league.roster.players_total,
+        "players": league.players_total,
         "referees": league.roster.referees_total,
         "you": asker,
         "league_id": league.rules.league_id,

@@ -302,13 +302,8 @@ class Roster:
         return referee_id
 
     @property
-    def players_total(self) -> int:
-        """How many players registered and were not displaced."""
-        return len(self.players) - len(self.displaced & self.players.keys())
-
-    @property
     def referees_total(self) -> int:
-        """How many referees did."""
+        """How many referees registered and were not displaced."""
         return len(self.referees) - len(self.displaced & self.referees.keys())
 
     def next_player_id(self) -> str:

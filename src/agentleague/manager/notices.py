@@ -163,10 +163,12 @@ BEGUN = "The league has begun"
 def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:
     """An agent registered, and how many are still needed."""
     member = league.roster.member(agent_id)
-    here, referees = league.roster.players_total, league.roster.referees_total
+    here, referees = league.players_total, league.roster.referees_total
     players = (
         f"{here} of {settings.players} players" if settings.players else counted(here, "player")
     )
+    out = len(league.roster.removed.keys() - league.roster.displaced)
+    players += f" ({out} removed)" if out else ""
     few = referees < settings.referees
     wanted = f"{referees} of {counted(settings.referees, 'referee')}"
     others = wanted if few else counted(referees, "referee")

@@ -21,6 +21,7 @@ from agentleague.manager.assignments import Assignments
 from agentleague.manager.notices import BEGUN, rounds_in_words
 from agentleague.manager.rounds import Rounds
 from agentleague.manager.step import Step
+from agentleague.protocol.printable import counted
 
 REASON_MAX = 200
 Command = Callable[[Mapping[str, Any]], str]  # its parameters -> what was done
@@ -108,6 +109,9 @@ class Organiser:
             raise UnexpectedMessage(f"{player_id} is removed already")
         from_round = max(league.round_id + self._rounds.has_begun, 1)
         self._step.record(PlayerRemoved(player_id, from_round))
+        if not league.has_started:
+            left = counted(league.players_total, "player")
+            return f"{player_id} is removed and will not play; {left} left."
         return (
             f"{player_id} is removed: a match in play goes on, the coming ones are technical "
             "losses, and it stays in the table."

@@ -245,12 +245,12 @@ class Registration:
         if self._league.phase is not Phase.REGISTERING:
             why = "the league has begun; players join before its first round"
             raise errors.LateRegistration(why)
-        # Those who were displaced do not count, but their rows are limited too.
-        if roster.players_total >= players_max or len(roster.players) >= 2 * players_max:
+        # Those who will not play do not count, but their rows are limited too.
+        if self._league.players_total >= players_max or len(roster.players) >= 2 * players_max:
             raise errors.LeagueFull(
                 f"{players_max} players are registered already",
                 max_players=players_max,
-                current_players=roster.players_total,
+                current_players=self._league.players_total,
             )
         self._check(meta, caller.source)
         player_id, generation = roster.next_player_id(), self._first_generation

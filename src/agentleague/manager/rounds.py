@@ -295,7 +295,7 @@ class Rounds:
             self._step.wake(keys.TableDue(), max(due, self._step.now))
 
     def _is_worth_showing(self) -> bool:
-        players, limits = self._players_count(), self._step.limits
+        players, limits = self._league.players_total, self._step.limits
         is_small = players <= limits.often_shown_players_max
         wanted = 1 if is_small else players / limits.table_results_part
         return bool(self._league.open_matches) and self._new_results >= wanted
@@ -380,14 +380,9 @@ class Rounds:
         everybody = (*roster.players, *roster.referees)
         return [each for each in everybody if each not in roster.displaced]
 
-    def _players_count(self) -> int:
-        """How many take part, without looking at each of them."""
-        roster = self._league.roster
-        return len(roster.players) - len(roster.removed)
-
     def _ready_count(self) -> int:
         """How many would play if the league started now."""
-        return self._players_count() - len(self.undecided())
+        return self._league.players_total - len(self.undecided())
 
     def _taking_part(self) -> list[str]:
         """The players, without those whom the organiser removed."""

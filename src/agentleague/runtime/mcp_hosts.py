@@ -236,7 +236,7 @@ class McpHosts:
             return "The league is over."
         if league.phase is not Phase.REGISTERING:
             return "The organiser has paused the league." if league.paused else ""
-        there = counted(league.roster.players_total, "player")
+        there = counted(league.players_total, "player")
         then = f"it begins when there are {wanted}" if wanted else "its organiser starts it"
         return f"The league has not begun: {there} joined so far, and {then}."
 

@@ -153,7 +153,7 @@ MANAGER = {
     "league_matches_open": Metric(
         "Matches of the running round that are not closed.", "league.open_matches"
     ),
-    "league_players": Metric("Players.", "league.roster.players_total"),
+    "league_players": Metric("Players.", "league.players_total"),
     "league_players_suspended": Metric(
         "Players that let so many questions run out that they get no retries.", "league.suspended"
     ),

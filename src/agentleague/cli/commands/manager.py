@@ -301,7 +301,7 @@ def _waiting_for(league: League, settings: ManagerSettings, directory: Path) -> 
     roster = league.roster
     referees = f"{settings.referees} referees" if settings.referees > 1 else "a referee"
     if settings.players:
-        there = {"player": roster.players_total, "referee": roster.referees_total}
+        there = {"player": league.players_total, "referee": roster.referees_total}
         told = [output.counted(number, kind) for kind, number in there.items() if number]
         known = f"; known from before: {' and '.join(told)}" if told else ""
         return f"Waiting for {settings.players} players and {referees}{known}. Stop with Ctrl-C."
