@@ -191,6 +191,7 @@ def test_who_may_not_sit_down_is_told_what_to_do(tmp_path):
 
     nobody = none.open("/play")
     cut = none.open("/play/seat_short")
+    strange = none.open(f"/play/seat_{'ab' * 16}")
     wrong = ann.join("Ann", join_code="wrong")
     nameless = ann.join(" ", join_code=CODE)
     ann.join("Ann", join_code=CODE)
@@ -202,6 +203,8 @@ def test_who_may_not_sit_down_is_told_what_to_do(tmp_path):
     assert "You have no seat here" in nobody
     assert '<a href="/join">' in nobody
     assert "not the whole link of a seat" in cut
+    assert "has the seat of this link: another league may have been here" in strange
+    assert "You have no seat here" in strange
     assert "join_code is not this league&#39;s" in wrong
     assert "name must have 1 to 50 letters" in nameless
     assert "takes 1 hosted player and no more (hosted_players = 1)" in full

@@ -121,6 +121,35 @@ def test_a_busy_port_is_left_to_whom_it_belongs(tmp_path):
     assert fetch(other)[1] == 200
 
 
+def test_pages_come_back_at_the_port_that_they_had_and_say_so_if_they_cannot(tmp_path):
+    port = str(free_port())
+
+    def stopped(process):
+        url, said = url_of(process)
+        process.send_signal(signal.SIGINT)
+        return url, said + process.communicate(timeout=SECONDS)[1]
+
+    def resumed():
+        env = {**environment(), "LEAGUE_DASHBOARD": "true"}
+        return started(BIN / "league", "manager", "--dir", tmp_path / "cup", env=env)
+
+    first = manager(tmp_path / "first", "--dashboard-port", port)
+    url_of(first)
+    had, _ = stopped(manager(tmp_path / "cup", "--dashboard-port", port))
+    first.kill()
+    first.wait()
+
+    again, said = stopped(resumed())
+    assert port not in had
+    assert again == had
+    assert "is busy" not in said
+    other = manager(tmp_path / "other", "--dashboard-port", had.split(":")[2].strip("/"))
+    url_of(other)
+    moved, said = stopped(resumed())
+    assert moved != had
+    assert f"start with: --dashboard-port {had.split(':')[2].strip('/')}" in said
+
+
 def test_pages_that_are_off_say_how_to_see_them(tmp_path):
     process = manager(tmp_path / "cup", "--no-dashboard")
     said = read_until(process, "Waiting for")

@@ -42,6 +42,7 @@ REST_SECONDS = 0.1  # between two other looks
 TABS_MAX = 16  # of one seat that wait for news: each of them asks the manager
 NAME_MAX = 50
 JOURNAL_SECONDS = 5.0  # for the journal to show who has joined
+LINK_SECONDS = 1.5  # for it to show whose seat a link is
 RESULTS_MAX, FIRST_ROWS, NEAR_ROWS = 3, 5, 2  # matches, rows of the table, rows around one's own
 PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "same-origin"}
 # A cookie is not sent along where another site led here; a page of our own leads on with it.
@@ -132,6 +133,12 @@ class Table:
             why = f"This browser has the seat of {self._view.name_of(player_id)} and keeps it. "
             why += "Open the link of another seat in a private window, or in another browser."
             return await self._page(own, problem=why, status=409)
+        if not name and self._is_open and await self._following.ready():
+            await self._until(lambda: bool(self._player(seat)), LINK_SECONDS)
+            if not self._player(seat):
+                why = f"No player of {self._view.league_id} has the seat of this link: another "
+                why += "league may have been here before. Ask the organiser where its pages are."
+                return await self._page("", problem=why, status=404)
         return self._with_seat(request, seat, f"/play?name={quote(name)}" if name else "/play")
 
     async def lead_to_seat(self, request: Request) -> Response:
@@ -237,9 +244,9 @@ class Table:
             return await self._page(seat, name=name, problem=problem, status=409)
         return RedirectResponse("/play?again", 303, PRIVATE)
 
-    async def _until(self, is_so: Callable[[], bool]) -> None:
+    async def _until(self, is_so: Callable[[], bool], seconds: float = JOURNAL_SECONDS) -> None:
         """Wait until the journal says so, but not for ever."""
-        for _ in range(int(JOURNAL_SECONDS / REST_SECONDS)):
+        for _ in range(int(seconds / REST_SECONDS)):
             if is_so():
                 return
             await asyncio.sleep(REST_SECONDS)

@@ -6,17 +6,21 @@ child ends when its stdin ends, however the manager ended.
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+from agentleague.errors import StorageError
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.printable import one_line
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Headers, read_headers
 from agentleague.runtime.network import EVERYWHERE
 from agentleague.runtime.processes import Running
+from agentleague.runtime.state_files import keep_settings
 from agentleague.transport.http_response import HttpRequest, Response
 
 NEEDED = ("jinja2", "starlette", "uvicorn")
@@ -36,11 +40,16 @@ class DashboardProcess:
     """The child of one manager; `url` is where it shows its pages, `why` there are none."""
 
     def __init__(
-        self, settings: ManagerSettings, directory: Path, say: Callable[[str], None], game: str = ""
+        self,
+        settings: ManagerSettings,
+        directory: Path,
+        say: Callable[[str], None],
+        game: str = "",
+        kept: Mapping[str, Any] | None = None,  # for the manager's next start; the port is added
     ) -> None:
         self.url, self.why = "", "" if settings.dashboard else "The dashboard is off."
         self._bind, self._port = settings.dashboard_bind, settings.dashboard_port
-        self._is_apart = settings.is_apart
+        self._is_apart, self._kept = settings.is_apart, kept
         self._directory, self._say, self._game = directory, say, game
         self._name = urlsplit(settings.endpoint).hostname or ""
         self._task: asyncio.Task[None] | None = None
@@ -93,10 +102,25 @@ class DashboardProcess:
         self.url = (await process.stdout.readline()).decode().strip()
         if self.url:
             self._say(f"See it in a browser: {self.url}{self._who_can()}")
+            self._keep_port(urlsplit(self.url).port)
         why = await last
         await process.wait()
         if not self._is_stopping:
             self._failed(f"The dashboard has ended: {why or process.returncode}")
+
+    def _keep_port(self, port: int | None) -> None:
+        """The pages come back where they were: seat links lead there."""
+        if self._kept is None:
+            return
+        wanted = self._kept.get("dashboard_port")
+        if wanted and wanted != port:
+            self._say(
+                f"Port {wanted} is busy, so the pages are at port {port} from now on; links and "
+                f"open pages with {wanted} show something else. To have it back, end what listens "
+                f"there, and start with: --dashboard-port {wanted}"
+            )
+        with suppress(StorageError):  # It goes on with a full disk, too.
+            keep_settings(self._directory, {**self._kept, "dashboard_port": port})
 
     def _failed(self, why: str) -> None:
         self.url, self.why = "", why

@@ -119,7 +119,7 @@ def command(
         running.tell(lambda sentence: say(with_directory(sentence, directory)))
         output.log_to_stderr(running, verbose)
         file = game if _file(game) else ""
-        DashboardProcess(settings, directory, say, file).attach(running)
+        DashboardProcess(settings, directory, say, file, kept).attach(running)
         with Progress(LINES_ABOVE) as progress:
             wanted = {"players_wanted": settings.players, "referees_wanted": settings.referees}
             progress.follow(role, verbose, **wanted)
