@@ -150,6 +150,14 @@ def test_pages_come_back_at_the_port_that_they_had_and_say_so_if_they_cannot(tmp
     assert f"start with: --dashboard-port {had.split(':')[2].strip('/')}" in said
 
 
+def test_the_link_of_a_seat_has_the_address_that_others_open(tmp_path):
+    url, _ = url_of(manager(tmp_path / "cup", "--dashboard-bind", "0.0.0.0"))
+
+    made = league("seat", "Ann", "--dir", tmp_path / "cup")
+
+    assert made.stdout.startswith(f"{url}play/seat_")
+
+
 def test_pages_that_are_off_say_how_to_see_them(tmp_path):
     process = manager(tmp_path / "cup", "--no-dashboard")
     said = read_until(process, "Waiting for")

@@ -23,9 +23,11 @@ from agentleague.cli.output import say
 from agentleague.cli.reading import JournalSource, find_agent_id, with_manager
 from agentleague.errors import LeagueError, NoConnection
 from agentleague.league.league import Phase
+from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.printable import printable
 from agentleague.records.reading import open_league
 from agentleague.runtime.manager_tools import ManagerTools, new_seat
+from agentleague.runtime.network import place_of_pages
 from agentleague.runtime.processes import run
 from agentleague.runtime.state_files import ADMIN_NAME, kept_settings
 
@@ -155,10 +157,22 @@ def seat(name: str, dashboard: str | None, directory: Path) -> None:
         raise click.ClickException(f"there is no seat for {name!r}: {error}") from None
     click.echo(f"{pages.rstrip('/')}/play/{own}")
     say(f"{name} is {player_id}. Whoever opens the link has this seat: give it to {name} alone.")
+    if is_loopback(urlsplit(pages).hostname or ""):
+        say(
+            "Only this machine can open it; for others, start the manager again, with: "
+            "--dashboard-bind 0.0.0.0"
+        )
+    roster = open_league(directory)[0].roster
+    for other in roster.players.keys() - roster.removed.keys() - {player_id}:
+        if roster.players[other].display_name == name:
+            say(
+                f"There is another {name}, {other}. A link that was lost cannot be shown again; if "
+                f"that is why, take {other} out: league remove {other} {dir_option(directory)}"
+            )
 
 
 def _pages_of(manager: str, directory: Path) -> str:
-    """Where the manager leads browsers to. Raises ClickException if it shows no pages."""
+    """Where others open the manager's pages. Raises ClickException if it shows none."""
     where = urlsplit(manager)
     connection = HTTPConnection(str(where.hostname), where.port, timeout=10)
     try:
@@ -173,7 +187,9 @@ def _pages_of(manager: str, directory: Path) -> str:
             "the manager shows no pages, and a person plays there; show them with: league "
             f"dashboard {shlex.quote(str(directory))}, and say where they are with: --dashboard URL"
         )
-    return pages
+    port = urlsplit(pages).port
+    host = place_of_pages(kept_settings(directory).get("dashboard_bind", ""), 0, ()).called_at
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}" if host else pages
 
 
 async def _join(manager: str, name: str, join_code: str) -> tuple[str, str]:
