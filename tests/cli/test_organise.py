@@ -248,10 +248,11 @@ def test_a_manager_that_serves_on_prints_the_final_table_at_once_and_what_next(t
     told = until(again, "Begin another")
 
     assert "final table" in title
-    assert said[-5:] == [
+    assert said[-6:] == [
         f"Check it with: league verify {cup}\n",
-        f"See all of it in one file: league report {cup}\n",
-        f"Publish it with: league export {cup} --out {cup}-files\n",
+        f"Hand it in as one file: league report {cup}\n",
+        f"Publish pages of it: league report {cup} --site {cup}-pages\n",
+        f"JSON and CSV for programs: league export {cup} --out {cup}-files\n",
         f"Begin another with: league manager --port {port} --players 2 --dir ANOTHER\n",
         "Its table can still be read. Stop with Ctrl-C.\n",
     ]

@@ -262,8 +262,11 @@ def _print_end(league: League, directory: Path, game: str, more: str = "") -> No
     shown = shlex.quote(str(directory))
     say(
         f"Check it with: league verify {shown}{_file(game)}\n"
-        f"See all of it in one file: league report {shown}{_file(game)}\n"
-        f"Publish it with: league export {shown} --out {shlex.quote(f'{directory}-files')}\n"
+        f"Hand it in as one file: league report {shown}{_file(game)}\n"
+        f"Publish pages of it: league report {shown}{_file(game)} --site "
+        f"{shlex.quote(f'{directory}-pages')}\n"
+        f"JSON and CSV for programs: league export {shown} --out "
+        f"{shlex.quote(f'{directory}-files')}\n"
         f"Begin another with: {_this_command()} --dir ANOTHER{more}"
     )
 
