@@ -165,7 +165,9 @@ def test_the_commands_of_the_class_run_a_league_from_its_settings_to_its_export(
     agent, match = map(terminal.type, CLASS.commands_of('"Why did I lose?"'))
     assert "P01" in agent
     assert "R1M1 of round 1" in match
-    verify, export, check = map(terminal.type, CLASS.commands_of("The end"))
+    verify, _, _, export, check = map(terminal.type, CLASS.commands_of("The end"))
+    assert "R1M1" in (tmp_path / "cup-report.html").read_text(encoding="utf-8")
+    assert (tmp_path / "public" / "index.html").exists()
     assert "seed: agrees" in check
     assert "true. The champion is" in verify
     assert list((tmp_path / "published").rglob("standings.csv"))
