@@ -110,9 +110,27 @@ def test_before_the_start_the_page_says_what_to_type():
 
     html = page_of(view, "overview")
 
-    assert "league player --manager URL" in html
-    assert "league referee --manager URL" in html
+    assert "league player my_player/my_player.py --manager URL<" in html
+    assert "league referee --manager URL<" in html
+    assert "league start --dir DIR<" in html
+    assert "league report DIR<" in html
     assert "Agent 2" in html
+
+
+def test_commands_name_the_directory_the_game_and_the_code_where_they_are_needed():
+    league = Decisions(2, referees=0)
+    league.events[0] = msgspec.structs.replace(
+        league.events[0], game_type="chess", has_join_code=True
+    )
+    view = view_of(league.events)
+    strange = page_of(view, "overview")
+    view.directory, view.game_file = "'my cup'", "chess.py"
+    own = dict(facts(view, {})["needs"])
+
+    assert "--manager URL --join-code CODE --game FILE.py<" in strange
+    assert own["Begin with those who are here:"] == "league start --dir 'my cup'"
+    assert own["Let it join:"].endswith("--manager URL --join-code CODE --game chess.py")
+    assert own["Bring a referee:"].endswith("--manager URL --join-code CODE --game chess.py")
 
 
 def test_the_first_sentence_says_who_leads_by_what():

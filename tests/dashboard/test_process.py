@@ -92,6 +92,7 @@ def test_a_manager_leads_browsers_to_its_pages_and_takes_them_along_when_it_is_k
 
     wait_for_end(child)
     assert (where, status) == (url, 200)
+    assert f"league start --dir {tmp_path / 'cup'}<" in text
     assert "<main" in text
     assert niceness > os.getpriority(os.PRIO_PROCESS, 0)
 
@@ -155,6 +156,7 @@ def test_the_link_of_a_seat_has_the_address_that_others_open(tmp_path):
 
     made = league("seat", "Ann", "--dir", tmp_path / "cup")
 
+    assert "league start --dir DIR<" in fetch(url)[2]  # Strangers are told no paths.
     assert made.stdout.startswith(f"{url}play/seat_")
 
 

@@ -99,7 +99,7 @@ def test_before_the_start_the_page_says_what_will_appear_and_how_to_join():
     html = page_of(view_of(Decisions(2).events), "standings")
 
     assert "The table appears with the first round" in html
-    assert "league player --manager URL" in html
+    assert "league player FILE.py --manager URL" in html
 
 
 forfeiting = st.lists(st.sampled_from(["first", "second", "both", "nobody"]), max_size=12)

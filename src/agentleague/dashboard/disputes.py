@@ -56,5 +56,5 @@ def _match(view: LeagueView, match_id: str) -> dict[str, Any]:
         "said": [one_line(each["words"]) for each in match.disputes],
         "unconfirmed": match.unconfirmed,
         "ruling": one_line(match.ruling.words, 500) if match.ruling else "",
-        "commands": rule_commands(match) if ending else [],
+        "commands": rule_commands(view, match) if ending else [],
     }

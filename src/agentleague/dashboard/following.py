@@ -62,8 +62,8 @@ class Following:
         """Why there are no pages yet; empty as soon as there are."""
         if not self.view.league_id:
             return self.view.problem or (
-                f"No league has begun in {self.directory} yet; this page appears when one does. "
-                f"Begin one with: league manager --dir {self.directory}"
+                "No league has begun here yet; this page appears when one does. Begin one with: "
+                f"league manager --dir {self.view.directory}"
             )
         if self._is_current.is_set():
             return ""
@@ -211,7 +211,7 @@ class Following:
         """What pages say of a manager that does not answer; nothing when its work is done."""
         if self.view.league.phase is Phase.COMPLETED or not self.view.league_id:
             return ""
-        start = f"If it ended, start it with: league manager --dir {self.directory}"
+        start = f"If it ended, start it with: league manager --dir {self.view.directory}"
         if not url:
             last = self.view.last_at[:19].replace("T", " ")
             return f"No manager runs here; the last row was written at {last} UTC. {start}"

@@ -98,6 +98,7 @@ class LeagueView:
         self, reader: JournalReader, league_id: str = "", game: Game | None = None
     ) -> None:
         self.reader, self.game = reader, game
+        self.directory, self.game_file = "DIR", ""  # as commands on its pages name them
         self.begin(league_id)
         self.version = 0  # the number of the last row that was taken
         self.first_at = self.last_at = ""  # when its first and its last row were written
@@ -124,6 +125,13 @@ class LeagueView:
         if live or (live, error) != (self.live, self.live_error):
             self.live, self.live_error = live, error
             self.changes += 1
+
+    @property
+    def game_option(self) -> str:
+        """What commands need beside the directory, if the game is not installed."""
+        is_missing = self.league.opened and not self.game
+        file = self.game_file or ("FILE.py" if is_missing else "")
+        return f" --game {file}" if file else ""
 
     @property
     def notices(self) -> list[str]:

@@ -96,7 +96,7 @@ def _ended(
         "overruled": match.overruled is not None,
         "disputes": [named(one_line(each["words"])) for each in match.disputes],
         "unconfirmed": match.unconfirmed,
-        "commands": rule_commands(match) if match.disputed or match.unconfirmed else [],
+        "commands": rule_commands(view, match) if match.disputed or match.unconfirmed else [],
         "given_again": [
             {
                 "referee": paging.agent(view, each.referee_id),
@@ -115,12 +115,13 @@ def _ended(
     }
 
 
-def rule_commands(match: Facts) -> list[str]:
+def rule_commands(view: LeagueView, match: Facts) -> list[str]:
     """What the organiser may type about a match that has a result."""
     ruled = (f"--winner {match.player_A_id}", f"--winner {match.player_B_id}", "--no-contest")
     rule = f"league rule {match.match_id}"
-    given = [f'{rule} {each} --reason "..." --dir DIR' for each in ruled]
-    return [f"{rule} --let-stand --dir DIR", *given]
+    where = f"--dir {view.directory}"
+    given = [f'{rule} {each} --reason "..." {where}' for each in ruled]
+    return [f"{rule} --let-stand {where}", *given]
 
 
 def _conversation(view: LeagueView, transcript: Sequence[Contact]) -> list[dict[str, Any]]:
@@ -207,5 +208,5 @@ def _proof(view: LeagueView, record: MatchRecord, steps: Sequence[Step]) -> dict
         "has_game": view.game is not None,
         "problems": list(map(one_line, problems)),
         "drawn_anew": record.drawn_anew,
-        "command": "league verify DIR",
+        "command": f"league verify {view.directory}{view.game_option}",
     }

@@ -98,11 +98,15 @@ def _needs(view: LeagueView) -> list[tuple[str, str]]:
     league = view.league
     if league.has_started or league.phase is Phase.COMPLETED:
         return []
-    where = f"--manager {league.manager_url or 'URL'}"
-    needs = [("Join as a player:", f"league player {where}")]
+    code = " --join-code CODE" if league.opened and league.rules.has_join_code is True else ""
+    where = f"--manager {league.manager_url or 'URL'}{code}{view.game_option}"
+    needs = [
+        ("Write a player:", "league new player my_player"),
+        ("Let it join:", f"league player my_player/my_player.py {where}"),
+    ]
     if view.live.get("referees_wanted", 1) > league.roster.referees_total:
         needs.append(("Bring a referee:", f"league referee {where}"))
-    return [*needs, ("Begin with those who are here:", "league start")]
+    return [*needs, ("Begin with those who are here:", f"league start --dir {view.directory}")]
 
 
 def _champion(view: LeagueView) -> str:

@@ -53,7 +53,7 @@ def approval(view: LeagueView, referee_id: str) -> str:
     """What the organiser types to let a referee in, or in again; empty where it is in."""
     roster = view.league.roster
     is_out = referee_id in roster.waiting or referee_id in roster.set_aside
-    return f"league approve {referee_id} --dir DIR" if is_out else ""
+    return f"league approve {referee_id} --dir {view.directory}" if is_out else ""
 
 
 def _taken(view: LeagueView, event: MatchAssigned) -> dict[str, Any]:

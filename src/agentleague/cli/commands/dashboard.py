@@ -1,6 +1,7 @@
 """`league dashboard`: the pages of a league in a browser, from its journal."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -66,6 +67,9 @@ def command(
     async def show() -> None:
         stopped = stop_signal()
         view = LeagueView(open_reader(directory), game=played)
+        if not (place.is_far or names):  # Strangers are told no paths of this machine.
+            view.directory = shlex.quote(str(directory))
+            view.game_file = shlex.quote(game) if game else ""
         following = Following(directory, view, manager_url(manager) if manager else "")
         sockets = await open_sockets(place, moves_on=beside or port is None)
         url = url_of(place, sockets[0].getsockname()[1])
