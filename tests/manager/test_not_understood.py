@@ -26,7 +26,7 @@ def played(league, round_id, *rows):
     ]
     league.report(LockRequest(match_id, 1, 0, [], [("P02", "declined")]))
     league.report(MatchResultReport(match_id, ReportedResult("P01"), transcript=transcript))
-    said = [each for each in league.role.news if each.startswith("P02")]
+    said = [each for each in league.role.news if each.startswith("P02 Bob does")]
     league.settle()
     status = league.ask(LeagueQuery("GET_STATUS"), Caller("127.0.0.1")).data
     return said, status["not_understood"]

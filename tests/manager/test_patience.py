@@ -7,6 +7,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from agentleague.league.queries import state_of
+from agentleague.manager import notices
 from agentleague.protocol.messages import AwaitedAnswer, ChooseParityCall, LeagueQuery
 from agentleague.roles.stimuli import Caller
 from agentleague.runtime.processes import check_rules
@@ -134,6 +135,21 @@ def test_the_organiser_is_told_why_a_player_that_hangs_is_asked_only_once_from_t
         "P01 Player lost R1M1: no answer in time. Until it answers again it is asked only once. "
         "See it with: league match R1M1 --dir DIR"
     )
+
+
+def test_the_organiser_is_told_of_each_further_loss_without_a_game_while_they_are_few(monkeypatch):
+    monkeypatch.setattr(notices, "LOSSES_TOLD", 2)
+    league, _ = league_with_a_hanging_player()
+
+    league.play()
+
+    first, *others = (each for each in league.manager.news if "lost" in each or "losses" in each)
+    assert "P01 Player lost R1M1: no answer in time." in first
+    assert [each.split(":")[0] for each in others] == [
+        "P01 Player lost R2M1 without a game",
+        "P01 Player lost R3M1 without a game",
+        "Further losses without a game stand in the table",
+    ]
 
 
 def test_a_referee_can_only_wait_for_players_of_its_own_open_matches():

@@ -3,7 +3,7 @@
 The commands that it names end with `--dir DIR`: whoever prints them knows the directory.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from agentleague.dialects.complaints import in_vain, read_note
 from agentleague.league.adjudicator import Adjudicator
@@ -157,6 +157,30 @@ class NotUnderstood:
             )
 
 
+class LossNotices:
+    """Tells the organiser of losses without a game: each in a line, as long as they are few."""
+
+    def __init__(self, step: Step) -> None:
+        self._step, self._told = step, 0
+
+    def tell(self, match_id: str, silent: Collection[str]) -> None:
+        """A match was closed; `silent` are players whose attempts had all run out before."""
+        league = self._step.league
+        decided = league.matches[match_id].decided
+        assert decided
+        for player_id, why in decided.forfeits:
+            member = league.roster.players[player_id]
+            if player_id in league.timed_out and player_id not in silent:
+                self._step.notify(timed_out(member, match_id))
+                continue
+            self._told += 1
+            told = f"{player_id} {member.display_name} lost {match_id} without a game: {why}."
+            more = MORE_LOSSES if self._told == LOSSES_TOLD + 1 else ""
+            self._step.notify(told if self._told <= LOSSES_TOLD else more)
+
+
+LOSSES_TOLD = 50
+MORE_LOSSES = "Further losses without a game stand in the table: league standings --dir DIR"
 BEGUN = "The league has begun"
 
 

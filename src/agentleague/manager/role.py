@@ -18,6 +18,7 @@ rebuilt from the journal; the parts keep only what a restart may forget:
 | - Refusals | who was refused, and how often | forgotten |
 | FieldChecks | who contradicted itself, and how often | forgotten |
 | NotUnderstood | players that understood no dialect | forgotten |
+| LossNotices | how many losses without a game were told | forgotten |
 | Claims | which claims are open | `resume` shows them again |
 | Reachability | which end points answer, who is new | `resume` has all tried again |
 | - | registrations that wait until their end point was tried | forgotten; they come again |
@@ -46,7 +47,7 @@ from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.claims import Claims
 from agentleague.manager.field_checks import FieldChecks
-from agentleague.manager.notices import NotUnderstood, ResultNotices
+from agentleague.manager.notices import LossNotices, NotUnderstood, ResultNotices
 from agentleague.manager.organiser import Organiser
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.receipts import SHOWN, Receipts
@@ -108,7 +109,7 @@ class Manager:
         self._misuse = TokenMisuse(step, credentials)
         self._field_checks = FieldChecks(step)
         self._result_notices = ResultNotices(step, adjudicator=adjudicator, broadcasts=broadcasts)
-        self._not_understood = NotUnderstood(step)
+        self._not_understood, self._loss_notices = NotUnderstood(step), LossNotices(step)
         self._assignments = Assignments(
             step,
             adjudicator=adjudicator,
@@ -463,10 +464,8 @@ class Manager:
         for event in decided:
             before = league.timed_out
             self._step.record(event)
-            if isinstance(event, events.MatchClosed) and league.timed_out is not before:
-                for player_id in sorted(league.timed_out.keys() - before.keys()):
-                    member = league.roster.players[player_id]
-                    self._step.notify(notices.timed_out(member, event.match_id))
+            if isinstance(event, events.MatchClosed):
+                self._loss_notices.tell(event.match_id, before)
             elif isinstance(event, events.Disputed):
                 self._step.notify(notices.disputed(event))
             elif isinstance(event, events.MatchDecided):
