@@ -128,6 +128,16 @@ def test_a_league_can_be_followed_while_its_manager_comes_and_goes(cup):
     assert [row["played"] for row in told[-1]["standings"]] == [1, 1]
 
 
+def test_a_directory_that_is_not_there_is_said_at_once_and_one_without_a_league_waited_for(cup):
+    nowhere = league("watch", cup, check=False)
+    cup.mkdir()
+    waiting = started(BIN / "league", "watch", cup)
+
+    assert nowhere.returncode == 1
+    assert f"there is no league in {cup}" in nowhere.stderr
+    assert f"No manager answers in {cup} yet" in read_until(waiting, "waiting for it")
+
+
 def test_a_league_that_is_over_is_told_from_its_directory(tmp_path):
     league("demo", "--dir", tmp_path / "cup", "--seed", "7")
 

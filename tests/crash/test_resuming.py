@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from agentleague.storage.directory import open_reader
+from agentleague.storage.directory import manager_address, open_reader
 from commands import BIN, SECONDS, first_line, free_port, league, read_until, started
 from crash.cup import Cup, until
 
@@ -162,9 +162,9 @@ def test_a_second_manager_of_the_same_directory_is_refused(stopped):
     first = started(BIN / "league", "manager", *options)
     first_line(first)
 
-    said = refused("--players", 2, "--port", free_port(), "--dir", cup)
+    said = refused(*options)  # Its port is busy, too.
 
-    assert f"another manager (pid {first.pid}) writes to {cup}; stop it first" in said
+    assert f"a manager runs the league in {cup} already, at {manager_address(cup)};" in said
     assert first.poll() is None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from agentleague.cli import output
-from agentleague.cli.directory import check_free, dir_option, with_directory
+from agentleague.cli.directory import check_free, dir_option, manager_address, with_directory
 from agentleague.cli.options import directory_option
 from agentleague.cli.output import say
 from agentleague.cli.progress import Progress
@@ -25,7 +25,7 @@ from agentleague.cli.settings_options import (
     settings_options,
 )
 from agentleague.dashboard.process import DashboardProcess
-from agentleague.errors import Damaged, LeagueError, Lost
+from agentleague.errors import Claimed, Damaged, LeagueError, Lost
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
 from agentleague.manager.role import Manager
@@ -92,6 +92,7 @@ def command(
     given = given_settings(ManagerSettings, config, options)
     directory = directory or Path(config.stem if config else "league")
     check_free(directory)
+    _check_idle(directory)
     kept, asked = _with_kept(given, directory)
     _check(given, asked, is_new=not has_journal_file(directory))
     game = kept.get("game_type", asked.game_type)
@@ -147,6 +148,16 @@ def command(
     state = f"after round {ended}" if ended else "before the first round ended"
     _print_table(league, state, directory)
     say(f"Stopped; nothing is lost. Continue with: {_resume(directory, game)}{' --exit' * exits}")
+
+
+def _check_idle(directory: Path) -> None:
+    """Raises Claimed if a manager runs there: that its port is busy would say less."""
+    address = manager_address(directory)
+    if address:
+        raise Claimed(
+            f"a manager runs the league in {directory} already, at {address}; stop it first, look "
+            f"at it with: league watch {dir_option(directory)}, or play another with: --dir ANOTHER"
+        )
 
 
 def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSettings]:

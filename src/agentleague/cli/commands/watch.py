@@ -20,8 +20,9 @@ from agentleague.cli.reading import (
     source_option,
     with_manager,
 )
-from agentleague.errors import LeagueError, NoConnection
+from agentleague.errors import LeagueError, NoConnection, StorageError
 from agentleague.protocol.printable import printable_json
+from agentleague.records.reading import no_league
 from agentleague.runtime.clock import wall
 from agentleague.runtime.processes import run
 from agentleague.runtime.query_pages import Source, Work, all_rows
@@ -52,6 +53,8 @@ def command(directory: Path | None, manager_url: str | None, as_json: bool) -> N
     league watch ./cup --json
     """
     url = address_of(directory, manager_url)
+    if directory and not directory.is_dir():
+        raise StorageError(f"{no_league(directory)}; to wait for one there, make the directory")
     with Progress(lines_max=LINES_MAX) as progress:
         following = _Following(directory, url, _as_lines() if as_json else progress.show)
         final = run(following.until_its_end())
