@@ -149,12 +149,16 @@ def test_a_game_that_is_not_installed_is_told_without_a_board_and_replayed_from_
     cup = written(tmp_path / "cup", one_match(moves, game=THROWAWAY["race"]).events)
     (tmp_path / "race.py").write_text(RACE)
 
-    assert "A draw: P01 has 6" in run("match", "R1M1", "--dir", cup).stdout
+    told = run("match", "R1M1", "--dir", cup)
+    assert "A draw: P01 has 6" in told.stdout
+    assert told.stderr.startswith("There is no board: no game 'race' is installed")
+    assert told.stderr.endswith("; install the game, or name its file with --game FILE.py\n")
     missing = run("match", "R1M1", "--dir", cup, "--replay")
     assert missing.exit_code == 1
     assert "'race'" in missing.stderr
     assert "name its file with --game FILE.py" in missing.stderr
     file = ("--game", tmp_path / "race.py")
+    assert run("match", "R1M1", "--dir", cup, *file).stderr == ""
     assert "Turn 3" in run("match", "R1M1", "--dir", cup, "--replay", *file).stdout
 
 

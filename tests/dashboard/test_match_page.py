@@ -208,6 +208,7 @@ def test_without_its_game_a_match_has_its_moves_and_says_why_there_is_no_board()
     assert [step["moves"][0]["move"] for step in ended["steps"][1:]] == ["0", "3", "1", "4", "2"]
     html = page_of(view, "match", match_id="R1M1")
     assert "the game tic_tac_toe is not installed here" in html
+    assert "<code>--game FILE.py</code>" in html
     assert "turn=2" not in html
 
 

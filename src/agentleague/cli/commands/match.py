@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from agentleague.cli.commands.verify import load_named
-from agentleague.cli.output import print_json
+from agentleague.cli.output import print_json, say
 from agentleague.cli.reading import ask_manager, read, reading_options, rules_option
 from agentleague.errors import LeagueError
 from agentleague.records.match_story import facts_of, in_words, read_answer, with_ending
@@ -59,9 +59,10 @@ def command(
     played = steps(found, facts) if found else []
     if replay and not facts.get("result"):
         raise LeagueError(f"{wanted} is not decided yet; its moves are shown when it is")
+    install = "install the game, or name its file with --game FILE.py"
     if replay and not played:
         why = missing[0] if missing else "the game could not be started with its options"
-        raise LeagueError(f"{why}; install the game, or name its file with --game FILE.py")
+        raise LeagueError(f"{why}; {install}")
     if as_json:
         print_json(facts | ({"steps": msgspec.to_builtins(played)} if replay else {}))
         return
@@ -70,6 +71,8 @@ def command(
         _step_through([story[0], *step_words(facts, played)])
     else:
         print("\n".join(story))
+        if missing and facts.get("result"):
+            say(f"There is no board: {missing[0]}; {install}")
 
 
 def _step_through(parts: Sequence[str]) -> None:
