@@ -35,7 +35,7 @@ def drawn(facts, rows, size=(80, 24), changes=None):
 
 
 def test_it_shows_how_far_the_league_is_who_leads_and_who_is_waited_for():
-    awaited = ["P02 'Slow' to choose in R3M1: at most 24 s still, attempt 1 of 4"]
+    awaited = ["P02 'Slow' to choose in R3M1: 24 s for attempt 1 of 4, 114 s in all"]
     players = {"player_A_id": "P01", "player_B_id": "P02", "names": {"P01": "Ann", "P02": "Bo"}}
     results = [
         {"match_id": "R2M1", "status": "WIN", "winner_player_id": "P02", **players},
@@ -53,7 +53,7 @@ def test_it_shows_how_far_the_league_is_who_leads_and_who_is_waited_for():
         "   1      P01  Ann        3    1      1     1       0     399\n"
         "   2      P02  Bo         3    1      1     1       2     398\n"
         "\n"
-        "Waiting for P02 'Slow' to choose in R3M1: at most 24 s still, attempt 1 of 4\n"
+        "Waiting for P02 'Slow' to choose in R3M1: 24 s for attempt 1 of 4, 114 s in all\n"
         "R2M1: P02 Bo beat P01 Ann\n"
         "R2M2: P01 Ann and P02 Bo drew\n"
         "R2M3: P02 Bo lost to P01 Ann by default"

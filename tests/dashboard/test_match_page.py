@@ -91,8 +91,8 @@ def test_what_to_change_is_said_once_for_all_attempts_that_failed_alike():
 
 
 def test_nothing_but_who_plays_and_who_is_waited_for_is_told_of_an_undecided_match():
-    waits = "P02 'Agent 2' to choose in R1M1: at most 20 s still, attempt 1 of 4"
-    others = "P03 'in R1M1: at most' to choose in R1M2: at most 9 s still, attempt 1 of 4"
+    waits = "P02 'Agent 2' to choose in R1M1: 20 s for attempt 1 of 4, 80 s in all"
+    others = "P03 'in R1M1: at most' to choose in R1M2: 9 s for attempt 1 of 4, 9 s in all"
     reports = [
         f"{each}: it waits for REF01, 9 s still; then no contest" for each in ("R1M1", "R1M12")
     ]

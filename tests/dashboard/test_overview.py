@@ -164,8 +164,8 @@ def test_the_first_sentence_names_the_champion_at_the_end():
 def test_who_is_waited_for_is_read_from_the_managers_sentence_whatever_the_name():
     league = Decisions(2, name=lambda n: "it's ' to move in R9M9: at most 1 s").start()
     sentence = (
-        "P01 'it's ' to move in R9M9: at most 1 s' to move in R1M1: at most 12 s still, "
-        "attempt 1 of 3"
+        "P01 'it's ' to move in R9M9: at most 1 s' to move in R1M1: 12 s for attempt 1 of 3, "
+        "40 s in all"
     )
     view = view_of(league.events, awaited_answers=[sentence, "something else"])
 
@@ -173,6 +173,7 @@ def test_who_is_waited_for_is_read_from_the_managers_sentence_whatever_the_name(
 
     assert (first["player_id"], first["match_id"], first["seconds"]) == ("P01", "R1M1", 12)
     assert (first["what"], first["attempt"], first["attempts"]) == ("move", 1, 3)
+    assert first["longest"] == 40
     assert second == {"sentence": "something else", "match_id": ""}
     assert 'data-seconds="12"' in page_of(view, "overview")
 

@@ -116,12 +116,14 @@ def test_everybody_can_ask_who_is_waited_for_and_the_organiser_is_told_once():
 
     who = "P01 'Player' to choose in R1M1: "
     assert at_once == before_half == []
-    still = [f"{who}at most 114 s still, attempt 1 of 4"]  # with three more attempts and delays
-    assert soon == [f"{who}at most 119 s still, attempt 1 of 4"]
+    still = [f"{who}18 s for attempt 1 of 4, 114 s in all"]  # with three more attempts and delays
+    assert soon == [f"{who}23 s for attempt 1 of 4, 119 s in all"]
     assert asked_then == answers[0].data["awaited_answers"] == still
-    assert again == [f"{who}at most 90 s still, attempt 2 of 4"]
+    assert again == [f"{who}26 s for attempt 2 of 4, 90 s in all"]
     assert waits(league) == []
-    assert said_about_waiting(league) == [f"Waiting for {who}at most 109 s still, attempt 1 of 4."]
+    assert said_about_waiting(league) == [
+        f"Waiting for {who}13 s for attempt 1 of 4, 109 s in all."
+    ]
 
 
 @rule("R-MATCH-19")
@@ -185,7 +187,7 @@ def test_whatever_a_referee_repeats_the_organiser_is_told_once_and_reads_no_nons
     nonsense = waits(league)
     hear([long] * 60)
 
-    shown = "P01 'Player' to join in R1M1: at most 26 s still, attempt 2 of 4"
+    shown = "P01 'Player' to join in R1M1: 5 s for attempt 2 of 4, 26 s in all"
     assert nonsense == []
     assert waits(league) == [shown]
     assert said_about_waiting(league) == [f"Waiting for {shown}."]

@@ -21,7 +21,8 @@ NAMED = ("player_registered", "referee_registered", "league_opened")  # their se
 AGENT_ID = re.compile(r"\b(?:P|REF)\d{2,}\b")
 AWAITED = re.compile(
     r"(?P<player_id>\S+) '(?P<name>.*)' to (?P<what>[^']+) in (?P<match_id>R\d+M\d+): "
-    r"at most (?P<seconds>\d+) s still, attempt (?P<attempt>\d+) of (?P<attempts>\d+)"
+    r"(?P<seconds>\d+) s for attempt (?P<attempt>\d+) of (?P<attempts>\d+), "
+    r"(?P<longest>\d+) s in all"
 )
 
 
@@ -126,7 +127,7 @@ def awaited(sentence: str) -> dict[str, Any]:
     found = AWAITED.fullmatch(sentence)
     if not found:
         return {"sentence": sentence, "match_id": ""}
-    numbers = {key: int(found[key]) for key in ("seconds", "attempt", "attempts")}
+    numbers = {key: int(found[key]) for key in ("seconds", "attempt", "attempts", "longest")}
     return found.groupdict() | numbers | {"sentence": sentence}
 
 

@@ -158,11 +158,12 @@ class Awaited:
         league, rules = self._step.league, self._step.league.rules.rules
         seconds, retries = self._terms(row)
         later = _question(rules, seconds, row.attempts - 1, row.attempt - 1) - seconds
-        left = min(later + row.time_remaining, _question(rules, seconds, retries)) - waited
+        longest = min(later + row.time_remaining, _question(rules, seconds, retries))
+        now = min(row.time_remaining, seconds)
         name = league.roster.players[row.player_id].display_name
         who = f"{row.player_id} '{name}' to {TO_DO[row.message]} in {row.match_id}"
-        attempt = f"attempt {row.attempt} of {row.attempts}"
-        return f"{who}: at most {max(0.0, left):.0f} s still, {attempt}"
+        attempt = f"{max(0.0, now - waited):.0f} s for attempt {row.attempt} of {row.attempts}"
+        return f"{who}: {attempt}, {max(0.0, longest - waited):.0f} s in all"
 
     def _terms(self, row: AwaitedAnswer) -> tuple[float, int]:
         """For how long such a question is open at each attempt, and how often it is retried."""
