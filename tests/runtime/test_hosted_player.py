@@ -62,6 +62,24 @@ def test_a_turn_is_shown_until_it_is_answered_and_then_no_more():
     assert wait(player, clock)["status"] == "waiting"
 
 
+def test_it_says_which_attempt_it_is_and_an_unusable_move_costs_none():
+    player, clock = hosted()
+    ask(player)
+    first = wait(player)["attempt"]
+    player.submit("odd")
+    clock.call_at(1010.0, lambda: ask(player, seconds=20.0))  # The referee could not use it.
+    clock.run()
+    unusable = wait(player)["attempt"]
+    clock.call_at(1032.0, lambda: ask(player))
+    clock.run()
+    late = wait(player)["attempt"]
+    ask(player, number=1)
+
+    assert (first, unusable, late) == (1, 1, 2)
+    player.submit("odd", "R1M1.0")
+    assert wait(player)["attempt"] == 1
+
+
 def test_a_wait_ends_when_the_turn_comes_and_after_its_seconds_otherwise():
     player, clock = hosted()
     clock.call_at(1010.0, lambda: ask(player))

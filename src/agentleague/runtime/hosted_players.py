@@ -23,6 +23,7 @@ NEWS_MAX, HOOKS_MAX = 50, 16  # Results among the hooks are taken at once.
 MOVES_MAX = 16  # that are remembered
 WAITS_MAX = 4  # at a time, of hosts that share a seat
 LEGAL_SHOWN = 100  # legal moves in an error
+SAME_SECONDS = 0.1  # by which two times that are meant to be the same may differ
 
 Shown = dict[str, Any]
 Done = Callable[[Any, str | None], None]
@@ -34,6 +35,7 @@ class _OpenTurn(NamedTuple):
     turn: Turn
     until: float
     done: Done
+    attempt: int
 
 
 class HostedPlayer:
@@ -54,6 +56,7 @@ class HostedPlayer:
         self._clock, self._name_of, self._waits_for = clock, name_of, waits_for
         self.hooks: deque[HookCall] = deque(maxlen=HOOKS_MAX)
         self._turns: dict[str, _OpenTurn] = {}  # by match
+        self._asked: _OpenTurn | None = None  # the last of them, also when it is closed
         self._moves: dict[str, Any] = {}  # by turn, the newest last
         self._round: Mapping[str, Any] = {}
         self._table: Sequence[Mapping[str, Any]] = ()
@@ -69,7 +72,11 @@ class HostedPlayer:
         """Keep the turn until somebody brings a move, or it is asked for again."""
         self._close(turn.match_id)
         turn_id, until = f"{turn.match_id}.{turn.number}", self._clock.now() + turn.seconds_left
-        self._turns[turn.match_id] = _OpenTurn(turn_id, turn, until, done)
+        attempt, former = 1, self._asked
+        if former and former.id == turn_id:  # An attempt keeps its time if the move was unusable.
+            attempt = former.attempt + (until > former.until + SAME_SECONDS)
+        self._asked = _OpenTurn(turn_id, turn, until, done, attempt)
+        self._turns[turn.match_id] = self._asked
         self._release_soon()
         if self._has_left:
             self._close(turn.match_id)
@@ -229,6 +236,7 @@ class HostedPlayer:
                 "position": turn.position,
                 "legal_moves": list(turn.legal_moves),
                 "seconds_left": round(current.until - self._clock.now(), 1),
+                "attempt": current.attempt,
             }
         elif any("result" in each for each in news):
             shown["status"] = "match_over"

@@ -317,7 +317,7 @@ _TOOLS: dict[str, tuple[Callable[..., None], str, str, str]] = {
         "on calling it.",
         "seat max_wait_seconds seen",
         "status waiting_for turn_id match_id round you opponent position legal_moves seconds_left "
-        "news seen final",
+        "attempt news seen final",
     ),
     "submit_move": (
         McpHosts._submit,
