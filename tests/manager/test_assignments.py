@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentleague.errors import MatchMismatch
+from agentleague.errors import UNREACHABLE, MatchMismatch, NoConnection
 from agentleague.league.events import (
     MatchAssigned,
     MatchClosed,
@@ -12,6 +12,7 @@ from agentleague.league.events import (
 )
 from agentleague.manager.leases import longest_match
 from agentleague.manager.step import ManagerLimits
+from agentleague.match.machine import InvitationCall
 from agentleague.protocol.messages import (
     GameOver,
     LockRequest,
@@ -19,7 +20,7 @@ from agentleague.protocol.messages import (
     RefereeStatus,
     Rules,
 )
-from agentleague.roles.stimuli import Caller
+from agentleague.roles.stimuli import Answered, Caller
 from memory_league import MemoryLeague
 from rules import rule
 
@@ -271,6 +272,32 @@ def test_neither_player_reached_is_first_taken_as_the_referees_fault():
         "P01 could not be reached, P02 could not be reached - nobody wins"
     )
     assert league.league.phase == "LEAGUE_COMPLETED"
+
+
+def may_call_nobody(host):
+    """The settings of this referee forbid it to call any player."""
+    handle, refused = host.role.handle, NoConnection("no", kind=UNREACHABLE, not_called="--lan")
+
+    def handle_refused(stimulus, now):
+        if isinstance(stimulus, Answered) and isinstance(stimulus.key, InvitationCall):
+            stimulus = Answered(stimulus.key, None, refused, 0.0)
+        return handle(stimulus, now)
+
+    host.role.handle = handle_refused
+
+
+@rule("R-REF-05")
+@pytest.mark.parametrize("able", [1, 0])
+def test_nobody_loses_because_a_referee_may_not_call_the_players(able):
+    league = MemoryLeague(4, 1 + able).fill()
+    may_call_nobody(league.hosts[1])
+
+    league.play()
+
+    assert_complete(league)  # without a technical loss
+    reasons = [event.result.reason for event in events_of(league, MatchDecided)]
+    assert all("no contest" in reason for reason in reasons) == (not able)
+    assert {event.referee_id for event in events_of(league, MatchAssigned)} == {f"REF0{1 + able}"}
 
 
 def test_the_longest_match_is_what_the_rules_allow_in_all():
