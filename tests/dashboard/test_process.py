@@ -97,6 +97,16 @@ def test_a_manager_leads_browsers_to_its_pages_and_takes_them_along_when_it_is_k
     assert niceness > os.getpriority(os.PRIO_PROCESS, 0)
 
 
+@pytest.mark.parametrize("endpoint", ["", "http://cup.example:8000/mcp"])
+def test_pages_say_the_address_of_the_manager_that_others_call(tmp_path, endpoint):
+    where = ["--network", "lan", "--bind", "0.0.0.0", *(["--endpoint", endpoint] * bool(endpoint))]
+    url, said = url_of(manager(tmp_path / "cup", *where))
+
+    _, _, text = fetch(url)
+
+    assert f"--manager {manager_url(said)}/mcp" in text
+
+
 def test_a_stopped_manager_ends_its_pages_and_a_resumed_one_shows_them_again(tmp_path):
     first = manager(tmp_path / "cup")
     url, _ = url_of(first)

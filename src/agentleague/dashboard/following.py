@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.errors import Damaged, LeagueError, StorageError
@@ -20,6 +21,8 @@ from agentleague.protocol.printable import one_line
 from agentleague.roles.ports import Row
 from agentleague.runtime.clock import cpu_seconds, wall
 from agentleague.runtime.manager_client import ManagerClient
+from agentleague.runtime.network import place_of_pages
+from agentleague.runtime.state_files import kept_settings
 from agentleague.storage.directory import has_journal, last_row, manager_address, remedy
 
 log = logging.getLogger(__name__)
@@ -44,6 +47,7 @@ class Following:
     def __init__(self, directory: Path, view: LeagueView, manager_url: str = "") -> None:
         self.directory, self.view = directory, view
         self._manager_url = manager_url
+        self._called = self._shown = ""  # the manager, from here and from other machines
         self._thread = ThreadPoolExecutor(1, "pages")
         self._rows_total = 0  # that were there when it began to read
         self._is_current = asyncio.Event()  # It has read them.
@@ -86,6 +90,18 @@ class Following:
     def manager_url(self) -> str:
         """Where the manager is: as it was given, or as it says in the directory while it runs."""
         return self._manager_url or manager_address(self.directory) or ""
+
+    def _as_others_call_it(self, url: str) -> str:
+        """The manager's URL for other machines, if its settings have one."""
+        if not url or self._manager_url:
+            return url
+        with suppress(LeagueError):
+            kept = kept_settings(self.directory)
+            host = place_of_pages(kept.get("bind", ""), 0, ()).called_at
+            host = f"[{host}]" if ":" in host else host
+            here = f"http://{host}:{urlsplit(url).port}/mcp" if host else url
+            return str(kept.get("endpoint") or here)
+        return url
 
     async def run(self) -> None:
         """Follow the journal and the manager until cancelled."""
@@ -186,7 +202,9 @@ class Following:
 
     async def _ask(self) -> None:
         url = await asyncio.to_thread(self.manager_url)
-        self.view.league.manager_url = url  # Pages say there how to join.
+        if url != self._called:
+            self._called, self._shown = url, await asyncio.to_thread(self._as_others_call_it, url)
+        self.view.league.manager_url = self._shown  # Pages say there how to join.
         try:
             if url:
                 async with asyncio.timeout(ANSWER_SECONDS):
