@@ -1,4 +1,4 @@
-"""The dashboard beside a manager: a process of its own, and what `GET /` at the manager says of it.
+"""The pages of a league in a process of their own, and what `GET /` at a manager says of them.
 
 It imports nothing of the extra: a manager is no larger for its pages, and runs without them. The
 child ends when its stdin ends, however the manager ended.
@@ -6,6 +6,7 @@ child ends when its stdin ends, however the manager ended.
 
 import asyncio
 import sys
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
@@ -36,6 +37,32 @@ def has_extra() -> bool:
     return all(find_spec(name) for name in NEEDED)
 
 
+async def open_pages(
+    directory: Path, port: int, stderr: int | None = None, **options: str
+) -> Process:
+    """Begin to show a league: a child that prints where, and ends when its stdin does."""
+    words = ["dashboard", str(directory), "--beside", "--port", str(port)]
+    for name, value in options.items():
+        words += [f"--{name}", value] if value else []
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "agentleague", *words),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=stderr,
+        start_new_session=True,  # Ctrl-C is for the league.
+    )
+
+
+async def close_pages(process: Process) -> None:
+    """End the child, and wait for its end."""
+    assert process.stdin
+    process.stdin.close()
+    try:
+        await asyncio.wait_for(process.wait(), END_SECONDS)
+    except TimeoutError:
+        process.kill()
+
+
 class DashboardProcess:
     """The child of one manager; `url` is where it shows its pages, `why` there are none."""
 
@@ -53,7 +80,7 @@ class DashboardProcess:
         self._directory, self._say, self._game = directory, say, game
         self._name = urlsplit(settings.endpoint).hostname or ""
         self._task: asyncio.Task[None] | None = None
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Process | None = None
         self._is_stopping = False
 
     def attach(self, running: Running) -> None:
@@ -68,31 +95,20 @@ class DashboardProcess:
     async def stop(self) -> None:
         """End the child, and wait for its end."""
         self._is_stopping = True
-        if self._process and self._process.stdin:
-            self._process.stdin.close()
+        if self._process:
+            await close_pages(self._process)
         elif self._task:
             self._task.cancel()
         if self._task:
             await asyncio.wait([self._task], timeout=END_SECONDS)
-        if self._process and self._process.returncode is None:
-            self._process.kill()
 
     async def _run(self) -> None:
         if not has_extra():
             self._failed(MISSING)
             return
-        words = ["dashboard", str(self._directory), "--beside", "--port", str(self._port)]
-        options = {"--bind": self._bind, "--game": self._game, "--name": self._name}
-        words += [word for pair in options.items() if pair[1] for word in pair]
-        pipe = asyncio.subprocess.PIPE
+        options = {"bind": self._bind, "game": self._game, "name": self._name}
         try:
-            self._process = process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "agentleague", *words),
-                stdin=pipe,
-                stdout=pipe,
-                stderr=pipe,
-                start_new_session=True,  # Ctrl-C is for the manager.
-            )
+            self._process = process = await open_pages(self._directory, self._port, PIPE, **options)
         except OSError as error:
             self._failed(f"The dashboard cannot be started: {error}")
             return

@@ -122,23 +122,26 @@ def command(
     check_table(given, settings)
     kept = directory or (Path(mkdtemp(prefix="league-")) if keep else None)
     temporary = nullcontext(str(kept)) if kept else TemporaryDirectory(prefix="league-")
-    with temporary as folder, human_seat.seat_for(human, folder, typed) as seats:
-        try:
-            with Progress() as progress:
-                files = (
-                    partial(keep_files, settings.shared_dir) if kept and settings.files else None
-                )
-                home = Home(Path(folder), seed, files=files)
+    with temporary as folder:
+        files = partial(keep_files, settings.shared_dir) if kept and settings.files else None
+        home = Home(Path(folder), seed, files=files)
+
+        async def league() -> None:
+            async with human_seat.seat_for(human, home.directory, typed) as seats:
                 own: list[LocalPlayer] = [*named, *seats]
-                played = run(play(settings, home, progress, game=typed, local_players=own))
+                with Progress() as progress:
+                    played = await play(settings, home, progress, game=typed, local_players=own)
+                if as_json:
+                    output.print_json(_summary(played, kept))
+                else:
+                    _print_result(played, kept, game)
+                for seat in seats:
+                    await seat.stay()
+
+        try:
+            run(league())
         except KeyboardInterrupt:
             raise _stopped(kept, human) from None
-        if as_json:
-            output.print_json(_summary(played, kept))
-        else:
-            _print_result(played, kept, game)
-        for seat in seats:
-            seat.stay()
 
 
 def _stopped(kept: Path | None, human: str | None) -> KeyboardInterrupt:
