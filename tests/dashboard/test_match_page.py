@@ -2,6 +2,7 @@
 
 import hmac
 from hashlib import sha256
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -9,6 +10,7 @@ from msgspec import Raw
 
 from agentleague.dashboard import paging
 from agentleague.dashboard.pages import PAGES
+from agentleague.dashboard.person import Table
 from agentleague.errors import MatchMismatch, WrongType
 from agentleague.games import even_odd, tic_tac_toe
 from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, MatchRuled
@@ -240,3 +242,19 @@ def test_ids_become_names_as_whole_words_and_once(monkeypatch):
     told = paging.with_names(view, "Tia (P01) won: P01 beat Bo (P02), not P011 or P02x; P02", names)
 
     assert told == "Tia won: Tia beat Bo (P02), not P011 or P02x; Bo (P02)"
+
+
+@pytest.mark.parametrize("names", [{1: "P02", 2: "Bo"}, {1: "Bo", 2: "P01"}])
+def test_a_name_that_is_the_id_of_another_muddles_no_sentence(names):
+    league = Decisions(2, name=names.get).start()
+    league.play("R1M1", forfeits=["P01"])
+    view = view_of(league.events)
+    reason = f"{names[1]} (P01) lost: P01 was late, P02 was not"
+
+    told = paging.with_names(view, reason, ("P01", "P02"))
+    happened = PAGES["overview"].facts(view, {})["happenings"][0]["why"]
+    (last,) = Table(SimpleNamespace(view=view))._results("P01")
+
+    assert told == f"{names[1]} lost: {names[1]} was late, {names[2]} was not"
+    assert happened.startswith(f"{names[1]} ")
+    assert last["sentence"].startswith(f"{names[1]} ")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import islice, takewhile
 from typing import Any
 
-from agentleague.dashboard import standings
+from agentleague.dashboard import paging, standings
 from agentleague.dashboard.league_view import Happening, LeagueView
 from agentleague.dashboard.schedule import match_row
 from agentleague.league.league import Phase
@@ -147,18 +147,14 @@ def _running(view: LeagueView, waiting: list[dict[str, Any]]) -> list[dict[str, 
 
 def _told(view: LeagueView, happening: Happening) -> dict[str, Any]:
     """A row for people: with names, and of a result what it means first."""
-
-    def named(text: str) -> str:
-        return AGENT_ID.sub(lambda found: view.name_of(found[0]), text)
-
     sentence, why = happening.sentence, ""
     if happening.kind == "match_decided":
         record = view.league.matches[happening.match_id]
         assert record.decided
         sentence = _result(view, record.players, record.decided.result)
-        why = named(record.decided.result.reason or "")
+        why = paging.with_names(view, record.decided.result.reason or "", record.players)
     elif happening.kind not in NAMED:
-        sentence = named(sentence)
+        sentence = paging.with_names(view, sentence, AGENT_ID.findall(sentence))
     return happening._asdict() | {"sentence": sentence, "why": why}
 
 

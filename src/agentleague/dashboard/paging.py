@@ -45,9 +45,9 @@ def agent(view: LeagueView, agent_id: str) -> dict[str, str]:
 
 def with_names(view: LeagueView, text: str, ids: Iterable[str]) -> str:
     """Names where these agents stand by id, or by name and id; other words stay as they are."""
-    names: dict[str, str] = {}
-    for each in ids:
-        name = one_line(view.name_of(each))
-        names |= {f"{name} ({each})": name, name: name, each: name}
+    own = {each: one_line(view.name_of(each)) for each in ids}
+    names = {f"{name} ({each})": name for each, name in own.items()}
+    names |= {name: name for name in own.values()} | own  # A name may be the id of another.
     words = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))
-    return re.sub(rf"(?<!\w)(?:{words})(?!\w)", lambda found: names[found[0]], text)
+    pattern = rf"(?<!\w)(?:{words})(?!\w)"
+    return re.sub(pattern, lambda found: names[found[0]], text) if names else text

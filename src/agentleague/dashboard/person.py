@@ -23,6 +23,7 @@ from agentleague.dashboard import overview
 from agentleague.dashboard.following import Following
 from agentleague.dashboard.live_pages import main_of
 from agentleague.dashboard.pages import Facts, Page
+from agentleague.dashboard.paging import with_names
 from agentleague.dashboard.rendering import environment, live_link, safe_svg
 from agentleague.errors import LeagueError, NoConnection, UnexpectedMessage
 from agentleague.games.game import picture_of_position
@@ -329,9 +330,7 @@ class Table:
         for match_id in reversed(matches):
             ended, ending = view.ended[match_id], view.match_facts(match_id)["ending"] or {}
             whole, _, why = str(ending.get("sentence", "")).partition(" won: ")
-            sentence = why or whole
-            for each in ended.players:  # Names say more to a person than ids.
-                sentence = sentence.replace(f" ({each})", "").replace(each, view.name_of(each))
+            sentence = with_names(view, why or whole, ended.players)
             opponent = next(each for each in ended.players if each != player_id)
             won = {player_id: "You won", None: "A draw"}.get(ended.winner, "You lost")
             result = "No contest" if ended.status == "NO_CONTEST" else won
