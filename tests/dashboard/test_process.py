@@ -204,6 +204,7 @@ def test_a_dashboard_that_fails_is_said_in_one_sentence(tmp_path):
     said = read_until(process, "--no-dashboard")
 
     assert "The dashboard has ended: " in said
+    assert "with --dashboard-bind, or leave --dashboard-bind out\n" in said
     assert "Traceback" not in said
 
 

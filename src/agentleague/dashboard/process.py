@@ -119,7 +119,7 @@ class DashboardProcess:
         if self.url:
             self._say(f"See it in a browser: {self.url}{self._who_can()}")
             self._keep_port(urlsplit(self.url).port)
-        why = await last
+        why = (await last).replace("--bind", "--dashboard-bind")  # which the manager calls it
         await process.wait()
         if not self._is_stopping:
             self._failed(f"The dashboard has ended: {why or process.returncode}")
