@@ -204,3 +204,17 @@ def test_a_page_has_a_link_and_a_twin_as_json(params, href, json):
     assert live_link("overview", **params) == href
     assert twin(href) == json
     assert live_link("no_such_page") == ""
+
+
+def test_no_page_says_of_a_league_that_is_over_that_its_manager_is_away():
+    league = Decisions(2).start()
+    view = view_of(league.events)
+    view.hear({}, "No manager runs here.")
+    league.play_round()
+    league.record(LeagueEnded("P01"))
+    away = view.notices
+    view.reader.append(view.league_id, view.version, league.events[view.version :], lambda _: None)
+    for row in view.reader.read(view.league_id, view.version):
+        view.take(row)
+
+    assert (away, view.notices) == (["No manager runs here."], [])

@@ -202,6 +202,9 @@ class LeagueView:
         rows = self.league.table.rows()
         self.points.append({row.player_id: (row.points, row.rank) for row in rows})
 
+    def _league_ended(self, event: events.LeagueEnded, at: str) -> None:
+        self.live_error = ""  # Its manager may be gone now.
+
     def _short(self, match_id: str, at: str) -> Ended:
         record = self.league.matches[match_id]
         result = record.result
@@ -245,5 +248,6 @@ class LeagueView:
         events.MatchRuled: _ruled,
         events.MatchClosed: _closed,
         events.RoundEnded: _round_ended,
+        events.LeagueEnded: _league_ended,
         events.LeagueOpened: _opened,
     }
