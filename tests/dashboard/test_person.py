@@ -14,6 +14,11 @@ from dashboard.person import Person, form_of
 
 CODE = "amber-falcon-tin-seven"
 GAMES = ("even_odd", "rock_paper_scissors", "tic_tac_toe")
+RULES = {
+    "even_odd": "a number from 1 to 10 is drawn",
+    "rock_paper_scissors": "both throw at once",
+    "tic_tac_toe": "three in a row win",
+}
 
 
 def begin(home, *options, players=2, agents=1):
@@ -41,13 +46,16 @@ def test_a_person_plays_a_league_of_each_game_with_forms_alone(tmp_path, game):
     ann = Person(url)
 
     ann.join("Ann <b>")
-    seated = ann.open("/play")
     end = ann.play()
 
-    assert "Ann &lt;b&gt;" in seated
+    assert "Ann &lt;b&gt;" in "".join(ann.pages)
+    assert RULES[game] in ann.pages[0] + ann.pages[1] + ann.pages[2]  # before they sit down
+    assert f"<summary>How {game.replace('_', ' ')} is played</summary>" in "".join(ann.pages)
     assert "Ann <b>" not in "".join(page for page in ann.pages if "<html" in page)
     assert "<h1>The league is over</h1>" in end
-    assert re.search(r"Ann &lt;b&gt;, you are number \d of 3\.", end)
+    assert re.search(r"Ann &lt;b&gt;, you are number \d of 3\. .* is the champion with", end)
+    assert re.search(r'<a href="/match/(R\dM1)">See \1</a>', end)
+    assert "No clock runs" not in end
     assert "The final table" in end
     assert len(re.findall(r"(You won|You lost|A draw)</strong>", end)) == 2
     rows = json.loads(league("standings", "cup", "--json", cwd=tmp_path).stdout)
@@ -229,6 +237,47 @@ def test_a_manager_that_is_away_is_said_and_the_person_plays_on_when_it_is_back(
     again.kill()
     again.wait()
     assert "you are number" in ann.open("/play")  # The journal knows it too.
+
+
+def test_who_was_too_late_is_told_so_and_how_often_they_are_asked_still(tmp_path):
+    retries = ("--retries", 1, "--retry-delay-seconds", 1)
+    _, _, url = begin(tmp_path, "--move-seconds", 1, *retries, agents=0)
+    ann, bob = Person(url), Person(url)
+    ann.join("Ann")
+    bob.join("Bob")
+
+    first, between, again = (ann.wait_for(each) for each in ("your_turn", "waiting", "your_turn"))
+    end = ann.wait_for("over")
+
+    assert "for attempt 1 of 2" in first
+    assert "Too late" not in first
+    assert "Round 1: you meet Bob in R1M1. Too late: your time for this move was over" in between
+    assert "you are asked again soon (2 of 2)" in between
+    assert '<svg xmlns="http://www.w3.org/2000/svg"' in between  # the position stays
+    assert "Too late: your time for this move was over. You are asked again, 2 of 2." in again
+    assert "for attempt 2 of 2" in again
+    assert "Too late" not in end
+
+
+def test_what_was_played_stays_on_the_board_while_the_other_thinks_and_a_bye_is_named(tmp_path):
+    _, _, url = begin(tmp_path, "--game", "tic_tac_toe", players=3, agents=0)
+    persons = {name: Person(url) for name in ("Ann", "Bob", "Cy")}
+    for name, person in persons.items():
+        person.join(name)
+    seen = {}
+    for _ in range(200):
+        seen |= {name: person.open("/play") for name, person in persons.items()}
+        if any("your_turn" in text for text in seen.values()):
+            break
+    mover = next(name for name, text in seen.items() if 'data-status="your_turn"' in text)
+    form = form_of(seen[mover])
+
+    after = persons[mover].open("/play/move", form)
+    (bye,) = (name for name, text in seen.items() if "You have no match in round 1" in text)
+
+    assert re.search(rf"Round 1: you meet (\w+) in R1M1. You played {form['move']}\.", after)
+    assert after.count("data-move=") == 1  # the one that was played
+    assert bye != mover
 
 
 def test_who_leaves_has_left(tmp_path):

@@ -99,6 +99,7 @@ class Live(NamedTuple):
 
     shown: Mapping[str, Any] = {}
     away: str = ""
+    last: Mapping[str, Any] = {}  # the last turn that was shown, and what was `played` in it
 
     @property
     def is_waiting(self) -> bool:
@@ -118,6 +119,7 @@ class Table:
         self._following, self._view = following, following.view
         self._env, self._tools = environment(live_link), ManagerTools()
         self._tabs = Counter[str]()  # that wait, by player
+        self._last: dict[str, dict[str, Any]] = {}  # by player: see Live
 
     # Pages
 
@@ -213,7 +215,10 @@ class Table:
             except (msgspec.DecodeError, RecursionError):
                 why = 'move: this is no JSON; write 4 for a number, "rook" for a text'
                 raise UnexpectedMessage(why) from None
-            await self._call("submit_move", seat, move=move, turn_id=form.get("turn_id", ""))
+            turn = {"turn_id": form.get("turn_id", "")}
+            done = await self._call("submit_move", seat, move=move, **turn)
+            if turn.items() <= self._last.get(self._player(seat), {}).items():
+                self._last[self._player(seat)]["played"] = [done["move"]]
             await self._look(seat, await self._look(seat))  # Most opponents answer at once.
 
         return await self._do(request, seat, play())
@@ -273,32 +278,45 @@ class Table:
         if not player_id or player_id in league.roster.removed or league.phase is Phase.COMPLETED:
             return Live()
         wait = LOOK_SECONDS if before.is_waiting else 0
-        seen = before.shown.get("seen", 0)
+        asked = {"max_wait_seconds": wait, "seen": before.shown.get("seen", 0)}
         try:
-            return Live(await self._call("wait_for_turn", seat, max_wait_seconds=wait, seen=seen))
+            shown = await self._call("wait_for_turn", seat, **asked)
         except UnexpectedMessage as error:
             return Live(away=str(error))
         except LeagueError as error:
-            return Live(away=f"{error}. No clock runs; this page tries again by itself.")
+            away = f"{error}. No clock runs; this page tries again by itself."
+            return Live(away=away, last=self._last.get(player_id, {}))
+        now = asyncio.get_running_loop().time()
+        if shown.get("status") == "your_turn":
+            self._last[player_id] = {**shown, "until": now + shown["seconds_left"], "played": []}
+        last = self._last.get(player_id)
+        return Live(shown, last={**last, "is_late": now >= last["until"]} if last else {})
 
     def _facts(self, seat: str, live: Live) -> Facts:
         """All that the page shows, as plain JSON; the seconds that are left run by themselves."""
         view, player_id, shown = self._view, self._player(seat), live.shown
         league, legal = view.league, shown.get("legal_moves", [])
+        status, last = self._status(seat, player_id, live), live.last
         rows = league.table.rows()
         own = next((n for n, row in enumerate(rows) if row.player_id == player_id), -9)
         return {
-            "status": self._status(seat, player_id, live),
+            "status": status,
             "you": {"player_id": player_id, "name": view.name_of(player_id)},
             "game": league.rules.game_type.replace("_", " ") if league.opened else "",
+            "rules": self._rules(),
             "is_open": self._is_open,
             "needs_code": bool(league.opened and league.rules.has_join_code is True),
-            "round": league.round_id,
+            "round": shown.get("round", league.round_id),
             "rounds": league.total_rounds,
             **{key: shown.get(key) for key in ("turn_id", "match_id", "opponent", "position")},
             "moves": [{"json": _json(each), "label": _label(each)} for each in legal],
-            "waiting_for": shown.get("waiting_for", ""),
-            "away": live.away,
+            "attempt": shown.get("attempt", 1),
+            "attempts": self._attempts(player_id),
+            "waiting_for": self._waiting_for(player_id, live),
+            "last": {key: last[key] for key in ("match_id", "position", "played")}
+            if status == "waiting" and last.get("match_id") in league.undecided
+            else None,
+            "away": "" if status == "over" else live.away,
             "results": self._results(player_id),
             "table": [
                 {"rank": row.rank, "player_id": row.player_id, "played": row.played}
@@ -310,6 +328,44 @@ class Table:
             "players": league.players_total,
             "verdict": overview.verdict(view) if league.phase is Phase.COMPLETED else "",
         }
+
+    def _rules(self) -> str:
+        """How the game is played: what it says of itself first, and the options of this league."""
+        league, about = self._view.league, getattr(self._view.game, "__doc__", None) or ""
+        options = league.rules.rules.game_options.items() if league.opened else ()
+        here = ", ".join(f"{name} = {one_line_json(value)}" for name, value in options)
+        told = " ".join(about.partition("\n\n")[0].split())
+        return f"{told} In this league: {here}." if here else told
+
+    def _attempts(self, player_id: str) -> int:
+        """How often a player is asked for a move."""
+        league = self._view.league
+        if not league.opened or league.is_suspended(player_id) or player_id in league.timed_out:
+            return 1
+        return league.rules.rules.retries + 1
+
+    def _waiting_for(self, player_id: str, live: Live) -> str:
+        """What is waited for: while rounds are played by the journal, which knows the names."""
+        league, said = self._view.league, str(live.shown.get("waiting_for", ""))
+        now = f"round {league.round_id}"
+        if not said or league.phase is not Phase.RUNNING or league.paused or not league.round_id:
+            return said
+        if player_id in league.byes.get(league.round_id, ()):
+            return f"You have no match in {now}: the others play."
+        own = next((m for m in league.undecided if player_id in league.matches[m].players), "")
+        if not own:
+            return f"Your match of {now} is over; the next begins when the others are."
+        other = next(each for each in league.matches[own].players if each != player_id)
+        last, state = live.last if live.last.get("match_id") == own else {}, "It begins."
+        if last.get("played"):
+            state = f"You played {_label(last['played'][0])}."
+        elif last.get("is_late"):
+            n, attempts = last["attempt"], self._attempts(player_id)
+            again = f"; you are asked again soon ({n + 1} of {attempts})" if n < attempts else ""
+            state = f"Too late: your time for this move was over{again}."
+        elif last:
+            state = "It goes on."
+        return f"R{now[1:]}: you meet {self._view.name_of(other)} in {own}. {state}"
 
     def _status(self, seat: str, player_id: str, live: Live) -> str:
         league, shown = self._view.league, live.shown.get("status", "waiting")
@@ -330,7 +386,7 @@ class Table:
         for match_id in reversed(matches):
             ended, ending = view.ended[match_id], view.match_facts(match_id)["ending"] or {}
             whole, _, why = str(ending.get("sentence", "")).partition(" won: ")
-            sentence = with_names(view, why or whole, ended.players)
+            sentence = with_names(view, why or whole.removeprefix("A draw: "), ended.players)
             opponent = next(each for each in ended.players if each != player_id)
             won = {player_id: "You won", None: "A draw"}.get(ended.winner, "You lost")
             result = "No contest" if ended.status == "NO_CONTEST" else won
@@ -352,9 +408,11 @@ class Table:
     def _html(self, facts: Facts, live: Live, name: str = "", problem: str = "") -> str:
         view, position = self._view, facts["position"]
         legal = [msgspec.json.decode(each["json"]) for each in facts["moves"]]
-        picture = None
+        picture, last = None, facts["last"]
         if view.game and facts["status"] == "your_turn":
             picture = picture_of_position(view.game, position, legal)
+        elif view.game and last:
+            picture = picture_of_position(view.game, last["position"], last["played"])
         board = cleaned(picture.svg if picture else "")
         return self._env.get_template("play.html").render(
             page=PAGE,
@@ -368,7 +426,8 @@ class Table:
             board=Markup(board.svg),
             caption=Markup("".join(TITLE.findall(board.svg)[:1])),
             on_board={each["json"] for each in facts["moves"]} <= set(board.moves),
-            ended=self._last_board(facts),
+            ended=(ended := self._last_board(facts)),
+            seats=self._seats_on(ended, facts),
             position=msgspec.json.format(_json(position)) if position else "",
         )
 
@@ -379,6 +438,13 @@ class Table:
         played = steps(self._view.game, self._view.match_facts(facts["results"][0]["match_id"]))
         picture = played[-1].picture if played else None
         return safe_svg(picture.svg) if picture else Markup()
+
+    def _seats_on(self, board: str, facts: Facts) -> list[str]:
+        """Who had which seat, if these are named on the board."""
+        seats = self._view.game.seats if self._view.game and board else ()
+        players = self._view.ended[facts["results"][0]["match_id"]].players if board else ()
+        said = [*zip(seats, map(self._view.name_of, players), strict=True)]
+        return [f"{seat} is {name}" for seat, name in said if f">{seat}<" in board]
 
     @property
     def _cookie(self) -> str:
