@@ -59,6 +59,23 @@ def test_a_person_plays_a_whole_match_on_the_board(game, link, tab):
     assert looked_at(page) == []
 
 
+def test_without_a_connection_the_clock_stops_and_comes_back_by_itself(link, tab):
+    page = tab(link("tic_tac_toe"), may_fail=True)
+    page.click("text=Sit down")
+    page.wait_for_selector("#table[data-status=your_turn]")
+
+    page.route("**/play/state*", lambda route: route.abort())
+    page.reload()
+    page.wait_for_selector("#connection:not([hidden])")
+    gone = page.inner_text("#connection"), page.inner_text("#clock")
+    page.unroute("**/play/state*")
+    page.wait_for_selector("#connection", state="hidden")
+    page.wait_for_selector("#clock >> text=/^\\d.* left/")
+
+    assert re.match(r"No connection to the league since \d.*\. This page comes back by it", gone[0])
+    assert gone[1] == "unknown time left"
+
+
 def test_a_person_plays_by_buttons_without_javascript(link, tab):
     page = tab(link("tic_tac_toe"), java_script_enabled=False, viewport=PHONE)
     assert "seat_" not in page.url + page.content()

@@ -6,6 +6,7 @@
   const table = () => document.getElementById("table");
   const pause = (ms) => new Promise((done) => setTimeout(done, ms));
   let until = 0;
+  let goneSince = ""; // when the connection was lost
   let polling = null;
 
   function prepare() {
@@ -23,20 +24,21 @@
     if (!clock) return;
     const left = Math.max(0, Math.ceil((until - performance.now()) / 1000));
     const text = left >= 60 ? `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}` : `${left} s`;
-    clock.textContent = left ? `${text} left` : "time is over";
-    clock.classList.toggle("urgent", left <= 10);
+    if (goneSince) clock.textContent = "unknown time left";
+    else clock.textContent = left ? `${text} left` : "time is over";
+    clock.classList.toggle("urgent", left <= 10 && !goneSince);
   }
 
   function show(html) {
     const typed = table().querySelector("input[name=move]:not([type=hidden])");
     const kept = typed && typed.value;
     const focus = document.activeElement && document.activeElement.name;
-    const unfolded = Boolean(table().querySelector("details[open]"));
+    const unfolded = [...table().querySelectorAll("details[open]")].map((each) => each.className);
     document.getElementById("main").innerHTML = html;
     const again = table().querySelector("input[name=move]:not([type=hidden])");
     if (again && kept) again.value = kept;
     if (again && focus === "move") again.focus();
-    if (unfolded) table().querySelector("details")?.setAttribute("open", "");
+    for (const each of table().querySelectorAll("details")) each.open = unfolded.includes(each.className);
     prepare();
   }
 
@@ -60,6 +62,7 @@
         if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
         const told = await answer.json();
         failures = 0;
+        goneSince = "";
         connection.hidden = true;
         if (told.version !== table().dataset.version) show(told.html);
         else until = performance.now() + 1000 * told.seconds_left;
@@ -67,7 +70,9 @@
         if (error.name === "AbortError") continue;
         failures += 1;
         connection.hidden = false;
-        connection.textContent = "No connection to the league; this page tries again by itself.";
+        goneSince = goneSince || new Date().toLocaleTimeString();
+        connection.textContent = `No connection to the league since ${goneSince}. This page comes back by itself.`;
+        tick();
         await pause(Math.min(500 * 2 ** failures, 5000));
       }
     }
