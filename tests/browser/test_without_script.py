@@ -27,7 +27,7 @@ def test_links_and_turns_work_without_javascript(boards, tab):
     page.click("nav >> text=Standings")
     page.click("tbody th a >> nth=0")
     page.click("a[href^='/match/'] >> nth=0")
-    page.click("#board >> text=« start")
-    page.click("#board >> text=on →")
+    page.click("#board >> text=« first")
+    page.click("#board >> text=next →")
 
     assert page.inner_text("#board figcaption").startswith("After turn 1 of ")

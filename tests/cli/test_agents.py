@@ -48,11 +48,11 @@ def test_one_player_with_its_place_and_matches(directory):
     shown = printed("agent", "p02", "--dir", directory)
 
     assert "P02 Beta with quite a long name" in shown
-    for heading, value in (("Rank", "5"), ("Lost by default", "1"), ("Why there", "0 points")):
+    for heading, value in (("Rank", "5"), ("Technical losses", "1"), ("Why there", "0 points")):
         assert any(
             line.split("  ")[0].strip() == heading and value in line for line in shown.splitlines()
         )
-    assert "R1M1    lost by default against" in shown
+    assert "R1M1    lost by technical loss against" in shown
 
 
 def test_one_referee_with_what_it_is_at(directory):
@@ -88,7 +88,7 @@ def test_every_way_a_match_can_end_has_words(tmp_path):
         [
             "drawn with Agent 1 (P01): Both chose even",
             "no contest with Agent 1 (P01): no contest: no referee.",
-            "won by default against Agent 1 (P01): P01 failed - P02 wins by default.",
+            "won by technical loss against Agent 1 (P01): P01 failed - P02 wins by default.",
             f"{result} against Agent 1 (P01): ",
             "still to be played, against Agent 1 (P01).",
         ],
@@ -128,7 +128,8 @@ FAILED = [
     (50, "P01", "CHOOSE_PARITY_CALL", 6, "dropped", None, None),
 ]
 WHY = """\
-R1M1    lost by default against Agent 2 (P02): P01 made an illegal move - P02 wins by default.
+R1M1    lost by technical loss against Agent 2 (P02): P01 made an illegal move - P02 wins by \
+default.
         At 0.009 s it was asked with CHOOSE_PARITY_CALL and after 4 ms there came "Even", an \
 illegal move (E004).
         At 0.014 s it was asked with CHOOSE_PARITY_CALL, attempt 2, and after 5 ms there came \

@@ -56,7 +56,7 @@ def test_it_shows_how_far_the_league_is_who_leads_and_who_is_waited_for():
         "Waiting for P02 'Slow' to choose in R3M1: 24 s for attempt 1 of 4, 114 s in all\n"
         "R2M1: P02 Bo beat P01 Ann\n"
         "R2M2: P01 Ann and P02 Bo drew\n"
-        "R2M3: P02 Bo lost to P01 Ann by default"
+        "R2M3: P02 Bo lost to P01 Ann by technical loss"
     )
     assert (lines[3].style, lines[4].style) == ("bold", "")
     assert [span.style for span in lines[4].spans] == ["bold red"]

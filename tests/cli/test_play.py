@@ -307,7 +307,7 @@ def test_what_a_function_raises_is_said_in_a_line_and_shown_if_wanted(tmp_path):
 
     what = "mine: choose raised ZeroDivisionError: division by zero, at mine.py line 2"
     assert done.stderr == f"{what}, in R1M1\n{what}, 2 more times\n"
-    assert "lost without a game: no move was sent, only null" in done.stdout
+    assert "lost without a game (technical loss): no move was sent, only null" in done.stdout
     assert in_full.stderr.count("Traceback") == 1
     assert "agentleague" not in in_full.stderr
 

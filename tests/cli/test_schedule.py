@@ -18,7 +18,7 @@ def test_each_match_says_who_meets_whom_and_how_it_ended(tmp_path):
 
     assert len(shown) == 15
     assert shown[0][:4] == ["1", "R1M1", "P02", "Beta"]
-    assert shown[0][-7:] == ["P03", "🦊", "Fox", "P03", "won", "by", "default"]
+    assert shown[0][-8:] == ["P03", "🦊", "Fox", "P03", "won", "by", "technical", "loss"]
     assert shown[2] == ["1", "bye", "P01", "Alpha"]
     assert shown[3][:2] == ["2", "R2M1"]
     assert shown[4][-1] == "playing"

@@ -111,7 +111,7 @@ def test_forfeits_and_a_seed_are_said(tmp_path):
 
     lines = run("verify", written(tmp_path, events)).stdout.splitlines()
 
-    assert "Forfeited, by the word of a referee: 1." in lines
+    assert "Technical losses, by the word of a referee: 1." in lines
     assert "A seed was given at the start: anybody who knew it could predict the draws." in lines
 
 
@@ -138,8 +138,8 @@ def test_what_a_removed_player_forfeits_is_the_organisers_word_not_a_referees(tm
 
     lines = run("verify", written(tmp_path, decisions.events)).stdout.splitlines()
 
-    assert "Forfeited, by the word of a referee: 1." in lines
-    assert "Forfeited, since the organiser had removed the player: 1." in lines
+    assert "Technical losses, by the word of a referee: 1." in lines
+    assert "Technical losses, since the organiser had removed the player: 1." in lines
 
 
 def test_an_early_end_is_said(tmp_path):

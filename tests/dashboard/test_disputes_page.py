@@ -37,7 +37,7 @@ def test_a_dispute_has_who_said_what_what_stands_and_what_to_type():
     (row,) = facts(league.events)["disputed"]["rows"]
 
     assert row["said"] == [SAID]
-    assert row["sentence"].startswith("Agent 2 (P02) won")
+    assert row["sentence"].startswith("Agent 2 won")
     assert 'league rule R1M1 --winner P01 --reason "..." --dir DIR' in row["commands"]
 
 
@@ -61,7 +61,7 @@ def test_a_ruling_is_told_with_its_reason_and_what_it_was_about():
     assert found["disputed"]["total"] == 0
     (row,) = found["ruled"]["rows"]
     assert row["ruling"] == "the organiser ruled: no contest (both agents crashed)"
-    assert row["sentence"].startswith("Agent 2 (P02) won")
+    assert row["sentence"].startswith("Agent 2 won")
 
 
 def test_a_match_lost_by_one_referees_word_waits_too():
@@ -74,7 +74,7 @@ def test_a_match_lost_by_one_referees_word_waits_too():
     (row,) = facts(events)["unconfirmed"]["rows"]
 
     assert row["unconfirmed"]
-    assert row["sentence"].startswith("Agent 2 (P02) lost without a game")
+    assert row["sentence"].startswith("Agent 2 lost without a game")
 
 
 def test_referees_misuses_and_lost_rows_are_told():

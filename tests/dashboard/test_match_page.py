@@ -130,9 +130,9 @@ def test_after_a_ruling_its_word_is_the_score():
 
     assert (ended["score"], ended["overruled"]) == (["1", "0"], True)
     assert ended["advice"] == ended["rules"] == []  # Neither counts any more.
-    assert ended["ruling"]["words"] == "the organiser ruled: P01 won (P02 read the seed)"
+    assert ended["ruling"]["words"] == "the organiser ruled: Agent 1 won (Agent 2 read the seed)"
     assert "Agent 2 won" in ended["sentence"]
-    assert "The organiser ruled: P01 won (P02 read the seed)" in page_of(
+    assert "The organiser ruled: Agent 1 won (Agent 2 read the seed)" in page_of(
         view_of(league.events), "match", match_id="R1M1"
     )
 

@@ -36,7 +36,7 @@ def test_the_state_of_a_league_is_said_in_words():
         "round 1 of 3",
         "paused in round 1 of 3",
         "ended by the organiser",
-        "over",
+        "finished",
     ]
 
 
@@ -185,7 +185,7 @@ def test_what_just_happened_is_told_with_names_and_without_routine():
     told = facts(view_of(league.events), {})["happenings"]
 
     assert [each["sentence"] for each in told][:3] == [
-        "REF01 P01 beat Ann by default",
+        "REF01 P01 beat Ann by technical loss",
         "Round 1 has 1 match",
         "The league began with 2 players",
     ]

@@ -64,7 +64,7 @@ def test_every_loss_by_default_is_told_with_its_cause_and_what_to_change(cause):
         (loss,) = facts(one_match([], [("P02", cause)], [row]).events)["losses"]["rows"]
 
         assert loss["outcome"] == "forfeited"
-        assert loss["sentence"].startswith("lost by default against Agent 1: Agent 2 ")
+        assert loss["sentence"].startswith("lost by technical loss against Agent 1: Agent 2 ")
         assert came in loss["story"][0]
         assert loss["story"][1].startswith("To change: ")
         assert change in loss["story"][1]

@@ -34,6 +34,15 @@ def test_a_cell_says_how_each_round_went_also_by_default_without_a_match_and_now
     assert sorted(each[1] for each in cells.values()) == ["bye", "live", "live"]
 
 
+def test_the_legend_explains_the_marks_that_are_there_and_no_other():
+    ended = page_of(view_of(Decisions(4).play_to_the_end().events), "standings")
+    legend = ended.partition('legend">')[2].partition("</p>")[0]
+
+    assert "won" in legend
+    assert "no result yet" not in legend
+    assert "technical loss" not in legend
+
+
 def test_the_organisers_ruling_counts_in_cells_as_in_points():
     league = Decisions(2).play_to_the_end()
     league.record(MatchRuled("R1M1", "no_contest", None, "both agree"))

@@ -85,8 +85,8 @@ def test_a_timeout():
         '    0.005 s  Agent 1 (P01)  CHOOSE_PARITY_CALL: "even", ok after 2 ms',
         "    0.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL: E001 (no answer in time)",
         "   32.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL, attempt 2: E001 (no answer in time)",
-        "Agent 2 (P02) lost without a game: P02 failed to respond within timeout - P01 wins by "
-        "default. Agent 2 (P02) should answer before the `deadline` of the call; a "
+        "Agent 2 (P02) lost without a game (technical loss): P02 failed to respond within timeout "
+        "- P01 wins by default. Agent 2 (P02) should answer before the `deadline` of the call; a "
         "slow model needs a time limit of its own.",
     ]
 
@@ -131,9 +131,9 @@ def test_an_illegal_move():
         '    0.005 s  Agent 1 (P01)  CHOOSE_PARITY_CALL: "even", ok after 2 ms',
         '    0.005 s  Agent 2 (P02)  CHOOSE_PARITY_CALL: "EVEN\\u001b[2J", E004 (an illegal move: '
         "Choice must be 'even' or 'odd', got 'EVEN?') after 2 ms",
-        "Agent 2 (P02) lost without a game: P02 made an illegal move - P01 wins by default. "
-        "Agent 2 (P02) should send a legal move, exactly as it is named: Choice must be 'even' or "
-        "'odd', got 'EVEN?'.",
+        "Agent 2 (P02) lost without a game (technical loss): P02 made an illegal move - P01 wins "
+        "by default. Agent 2 (P02) should send a legal move, exactly as it is named: Choice must "
+        "be 'even' or 'odd', got 'EVEN?'.",
     ]
 
 
@@ -145,8 +145,8 @@ def test_an_invitation_that_was_declined():
         "Referee: Ref01 (REF01).",
         "    0.000 s  Agent 1 (P01)  GAME_INVITATION: ok after 3 ms",
         "    0.000 s  Agent 2 (P02)  GAME_INVITATION: declined (a refusal to play) after 7 ms",
-        "Agent 2 (P02) lost without a game: P02 declined the invitation - P01 wins by default. "
-        "Agent 2 (P02) should answer GAME_INVITATION with `accept: true`.",
+        "Agent 2 (P02) lost without a game (technical loss): P02 declined the invitation - P01 "
+        "wins by default. Agent 2 (P02) should answer GAME_INVITATION with `accept: true`.",
     ]
 
 
@@ -159,10 +159,10 @@ def test_both_failed():
         "Referee: Ref01 (REF01).",
         "    0.000 s  Agent 1 (P01)  GAME_INVITATION: E009 (no usable answer)",
         "    0.000 s  Agent 2 (P02)  GAME_INVITATION: declined (a refusal to play) after 7 ms",
-        "Agent 1 (P01) and Agent 2 (P02) lost without a game: P01 could not be reached, P02 "
-        "declined the invitation - nobody wins. Agent 1 (P01) should be running first "
-        "(start it in a terminal of its own), be reachable at the end point that it registered "
-        "(where nobody can call it, it plays from a seat: league player --outbound), "
+        "Agent 1 (P01) and Agent 2 (P02) lost without a game (technical loss): P01 could not "
+        "be reached, P02 declined the invitation - nobody wins. Agent 1 (P01) should be "
+        "running first (start it in a terminal of its own), be reachable at the end point that it "
+        "registered (where nobody can call it, it plays from a seat: league player --outbound), "
         "and answer every POST with HTTP 200 and JSON. Agent 2 (P02) should answer "
         "GAME_INVITATION with `accept: true`.",
     ]
@@ -408,7 +408,9 @@ def test_a_player_that_sent_nothing_but_null_made_no_illegal_move():
 
     last = words(one_match(BOTH[:1], [("P02", "made an illegal move")], moves))[-1]
 
-    assert last.startswith("Agent 2 (P02) lost without a game: no move was sent, only null")
+    assert last.startswith(
+        "Agent 2 (P02) lost without a game (technical loss): no move was sent, only null"
+    )
     assert "its function raised an exception or returned nothing" in last
 
 

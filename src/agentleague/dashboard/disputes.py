@@ -1,6 +1,7 @@
 """What waits for the organiser's word: disputes, results by one word alone, rulings, misuses."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from agentleague.dashboard import paging
@@ -48,13 +49,15 @@ def _match(view: LeagueView, match_id: str) -> dict[str, Any]:
     told = view.match_facts(match_id)
     match = match_story.read(told)
     ending = told["ending"]
+    ids = (match.player_A_id, match.player_B_id, match.referee_id)
+    named = partial(paging.with_names, view, ids=ids)
     return {
         "match_id": match_id,
         "players": [paging.agent(view, each) for each in (match.player_A_id, match.player_B_id)],
         "referee": paging.agent(view, match.referee_id),
-        "sentence": ending["sentence"] if ending else "",
-        "said": [one_line(each["words"]) for each in match.disputes],
+        "sentence": named(ending["sentence"]) if ending else "",
+        "said": [named(one_line(each["words"])) for each in match.disputes],
         "unconfirmed": match.unconfirmed,
-        "ruling": one_line(match.ruling.words, 500) if match.ruling else "",
+        "ruling": named(one_line(match.ruling.words, 500)) if match.ruling else "",
         "commands": rule_commands(view, match) if ending else [],
     }

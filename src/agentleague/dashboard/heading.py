@@ -24,7 +24,7 @@ def state_in_words(view: LeagueView) -> str:
     """Where the league stands, as people say it."""
     league = view.league
     if league.phase is Phase.COMPLETED:
-        return "ended by the organiser" if league.aborted else "over"
+        return "ended by the organiser" if league.aborted else "finished"
     if league.phase is Phase.REGISTERING:
         return f"registering, {counted(league.players_total, 'player')} so far"
     now = f"{round_in_words(view)}" if league.round_id else "about to begin"

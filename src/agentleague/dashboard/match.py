@@ -92,7 +92,7 @@ def _ended(
         "sentence": named(ending["sentence"]),
         "rules": [] if match.overruled else ending["rules"],
         "advice": [] if match.overruled else [*map(named, ending["advice"])],
-        "ruling": told["ruling"],
+        "ruling": told["ruling"] and {**told["ruling"], "words": named(told["ruling"]["words"])},
         "overruled": match.overruled is not None,
         "disputes": [named(one_line(each["words"])) for each in match.disputes],
         "unconfirmed": match.unconfirmed,

@@ -40,6 +40,7 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         "phase": str(league.phase),
         "verdict": verdict(view),
         "needs": _needs(view),
+        "began": view.round_began[0] if view.round_began else "",
         "round": league.round_id,
         "rounds": league.total_rounds,
         "decided": league.decided_total,
@@ -160,13 +161,13 @@ def _told(view: LeagueView, happening: Happening) -> dict[str, Any]:
 
 def _result(view: LeagueView, players: tuple[str, str], result: GameResult) -> str:
     a, b = (view.name_of(player_id) for player_id in players)
-    by_default = " by default" if result.status == "TECHNICAL_LOSS" else ""
+    technical = " by technical loss" if result.status == "TECHNICAL_LOSS" else ""
     if result.no_contest is True:
         return f"{a} against {b} counts for neither"
     if result.winner_player_id is None:
-        return f"{a} and {b} both lost{by_default}" if by_default else f"{a} and {b} drew"
+        return f"{a} and {b} both lost{technical}" if technical else f"{a} and {b} drew"
     won, lost = (a, b) if result.winner_player_id == players[0] else (b, a)
-    return f"{won} beat {lost}{by_default}"
+    return f"{won} beat {lost}{technical}"
 
 
 def points_by_round(view: LeagueView, lines: int) -> list[dict[str, Any]]:

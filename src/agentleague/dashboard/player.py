@@ -32,7 +32,7 @@ STATES = {
     "ACTIVE": "It takes part.",
     "SUSPENDED": "It let several questions in a row run out, so each one is asked only once "
     "until it answers again.",
-    "SHUTDOWN": "The league is over for it.",
+    "SHUTDOWN": "The league is finished.",
 }
 
 

@@ -89,7 +89,7 @@ def points_by_round(series: Sequence[Mapping[str, Any]], highlight: str = "") ->
     rounds = max((len(each["points"]) for each in ranked), default=0)
     if rounds < 2:
         first = ", ".join(f"{each['name']} {each['points'][0]}" for each in ranked[:NAMED_MAX])
-        so_far = f"after the first round {first}" if first else "no round has ended yet"
+        so_far = f"after the first round {first}" if first else "no round has ended"
         return _sentence(f"Points by round: {so_far}.")
     ranked.sort(key=lambda each: each["player_id"] != highlight)  # It is named wherever it stands.
     named, rest = ranked[:NAMED_MAX], ranked[NAMED_MAX:]
@@ -135,7 +135,7 @@ def response_times(ms: Sequence[int], limit_ms: int | None) -> Markup:
     """How long answers took, by powers of ten, with the middle, the slow end and the limit."""
     times = sorted(max(1, each) for each in ms)
     if len(times) < 2:
-        so_far = f"one answer, after {_duration(times[0])}" if times else "no answer is timed yet"
+        so_far = f"one answer, after {_duration(times[0])}" if times else "no answer was timed"
         return _sentence(f"Response times: {so_far}.")
     half, slow = times[(len(times) - 1) // 2], times[math.ceil(len(times) * 0.95) - 1]
     marks = [("c3", f"half within {_duration(half)}", half)]
@@ -183,7 +183,7 @@ def cross_table(
     group_of = {player_id: number // size for number, player_id in enumerate(ids)}
     shares = _shares(group_of, cells)
     if not shares:
-        return _sentence("Cross-table: no match between two players is decided yet.")
+        return _sentence("Cross-table: no match between two players was decided.")
     count, is_small = math.ceil(len(ids) / size), len(ids) <= CELLS_MAX
     left, top = (126 if is_small else 40), 20
     side = (WIDTH - left - 12) / count
@@ -224,7 +224,7 @@ def choices(rounds: Sequence[Mapping[str, Any]]) -> Markup:
     total = sum((moves for _, moves in played), Counter[str]())
     if len(played) < 2:
         first = ", ".join(f"{move} {number}" for move, number in total.most_common(KINDS_MAX))
-        so_far = f"in round {played[0][0]} {first}" if played else "no move is known yet"
+        so_far = f"in round {played[0][0]} {first}" if played else "no move is known"
         return _sentence(f"Choices: {so_far}.")
     kinds = [move for move, _ in total.most_common(KINDS_MAX)]
     together = math.ceil(len(played) / BARS_MAX)
@@ -258,7 +258,7 @@ def share_of_losses(causes: Mapping[str, int]) -> Markup:
     """Why matches were lost: a bar for each cause, the most frequent first."""
     counts = +Counter[str](causes)
     if not counts:
-        return _sentence("Losses by cause: nobody has lost yet.")
+        return _sentence("Losses by cause: nobody has lost.")
     rows = counts.most_common(NAMED_MAX)
     if len(counts) > NAMED_MAX:
         rows[-1] = (OTHERS, counts.total() - sum(number for _, number in rows[:-1]))

@@ -17,7 +17,7 @@ STATES = {
     "WAITING": "It waits for the organiser: it knew no referee code, and is given no match.",
     "ACTIVE": "It takes part.",
     "SUSPENDED": "It was set aside, and is given no match any more.",
-    "SHUTDOWN": "The league is over.",
+    "SHUTDOWN": "The league is finished.",
 }
 
 

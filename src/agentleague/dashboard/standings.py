@@ -26,12 +26,14 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         first = (turned["projector"] - 1) * PROJECTOR_ROWS
         chosen = [*rows[first : first + PROJECTOR_ROWS]]
     rounds = rounds_shown(view, 0 if turned else ROUNDS_SHOWN // (1 + (len(rows) > MANY)))
+    shown = described(view, chosen, rounds)
     return {
         "when": when(view),
         "total": len(rows),
         "q": wanted,
         "rounds": list(rounds),
-        "rows": described(view, chosen, rounds),
+        "rows": shown,
+        "outcomes": sorted({cell["outcome"] for row in shown for cell in row["cells"]}),
         **turned,
     }
 

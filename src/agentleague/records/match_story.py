@@ -322,7 +322,7 @@ def _forfeited(facts: Facts, losers: Iterable[str], reason: str) -> Ending:
     if {blamed(cause, verdict) for cause, verdict, _ in failed.values()} == {NULL_MOVE}:
         reason = "no move was sent, only null"
     lost = " and ".join(map(facts.name, failed))
-    return Ending(f"{lost} lost without a game: {reason}", ["R-MATCH-07"], helps)
+    return Ending(f"{lost} lost without a game (technical loss): {reason}", ["R-MATCH-07"], helps)
 
 
 def _won(facts: Facts, result: Result) -> str:

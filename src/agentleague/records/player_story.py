@@ -98,9 +98,9 @@ def _ended(match: Facts, player_id: str) -> str:
         return "no contest with"
     if result.status == "DRAW":
         return "drawn with"
-    by_default = " by default" if result.status == "TECHNICAL_LOSS" else ""
+    technical = " by technical loss" if result.status == "TECHNICAL_LOSS" else ""
     won = "won" if result.winner_player_id == player_id else "lost"
-    return f"{won}{by_default} against"
+    return f"{won}{technical} against"
 
 
 def _because(match: Facts) -> str:

@@ -30,7 +30,7 @@ HEADINGS = {
     "wins": "Won",
     "draws": "Drawn",
     "losses": "Lost",
-    "technical_losses": "Lost by default",
+    "technical_losses": "Technical losses",
     "why": "Why there",
     "misused": "Misused tokens",
 }

@@ -107,4 +107,4 @@ def _ended(match: dict[str, Any]) -> str:
     if match["status"] == "DRAW":
         return "draw"
     won = f"{winner} won" if winner else "both lost"
-    return f"{won} by default" if match["status"] == "TECHNICAL_LOSS" and winner else won
+    return f"{won} by technical loss" if match["status"] == "TECHNICAL_LOSS" and winner else won

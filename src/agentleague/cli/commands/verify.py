@@ -182,9 +182,12 @@ def _not_recomputed(findings: Findings) -> list[tuple[str, int | list[str]]]:
     """Matches, or their number, whose result cannot be recomputed, and why."""
     return [
         ("Not recomputed, since the game is missing", findings.not_recomputed),
-        ("Forfeited, by the word of a referee", findings.forfeited),
+        ("Technical losses, by the word of a referee", findings.forfeited),
         ("Of them by one alone, for which nobody vouches", findings.unconfirmed),
-        ("Forfeited, since the organiser had removed the player", findings.forfeited_by_removal),
+        (
+            "Technical losses, since the organiser had removed the player",
+            findings.forfeited_by_removal,
+        ),
         ("Believed, since their referees do not lock", findings.believed),
         ("Without a contest", findings.no_contests),
         ("Disputed by a referee", findings.disputed),

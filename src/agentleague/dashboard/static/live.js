@@ -105,7 +105,7 @@ function takeOver() {
 function showBar(seconds) {
   retryIn = seconds;
   if (!seconds) lastGood = new Date();
-  const stood = `This is how it stood at ${lastGood.toLocaleTimeString()}.`;
+  const stood = `This is how it stood at ${lastGood.toISOString().slice(11, 19)} UTC.`;
   bar.textContent = `The dashboard does not answer. ${stood} Trying again in ${seconds} s.`;
   bar.hidden = !seconds;
 }
