@@ -68,6 +68,15 @@ def test_the_cross_table_counts_each_pair_from_both_sides():
     assert [each["player_id"] for each in shown["players"]] == ["P01", "P02"]
 
 
+def test_a_technical_loss_has_its_mark_in_the_cross_table():
+    league = Decisions(2).start()
+    league.play("R1M1", forfeits=["P01"])
+
+    shown = cross_table(view_of(league.events), {})
+
+    assert (shown["cells"]["P01|P02"]["score"], shown["outcomes"]) == ("0t", ["forfeited", "won"])
+
+
 def test_many_players_are_a_heat_map_of_the_first():
     league = Decisions(70).start()
     league.play_round()
@@ -79,3 +88,5 @@ def test_many_players_are_a_heat_map_of_the_first():
     ids = {each["player_id"] for each in shown["players"]}
     assert len(ids) == HEAT_MAP_MAX
     assert {each for key in shown["cells"] for each in key.split("|")} <= ids
+    html = page_of(view_of(league.events), "cross_table")
+    assert html.count("<li><a href=") == HEAT_MAP_MAX  # Who the rows are.

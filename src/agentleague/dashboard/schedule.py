@@ -8,7 +8,7 @@ from agentleague.dashboard.standings import when
 from agentleague.errors import WrongType
 
 ROUNDS_AROUND = 4  # that are linked on both sides of the one that is shown
-TABLE_MAX = 24  # players; of more, the cross-table is a heat map
+TABLE_MAX = 40  # players; of more, the cross-table is a heat map
 HEAT_MAP_MAX = 60  # players in it, the first of the table
 
 
@@ -72,19 +72,22 @@ def cross_table(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
             opponent_id = ended.players[player_id == ended.players[0]]
             outcome = {"forfeited": "lost"}.get(found := ended.outcome(player_id), found)
             if opponent_id in ids and outcome != "void":
-                new = {"won": 0, "drawn": 0, "lost": 0}
+                new = {"won": 0, "drawn": 0, "lost": 0, "technical": 0}
                 cell = cells.setdefault(f"{player_id}|{opponent_id}", new)
                 cell[outcome] += 1
+                cell["technical"] += found == "forfeited"
                 cell["match_id"] = match_id
+    scored = {key: _scored(cell) for key, cell in cells.items()}
     return {
         "when": when(view),
         "total": len(rows),
+        "outcomes": sorted({cell["outcome"] for cell in scored.values()}),
         "as_table": len(rows) <= TABLE_MAX,
         "players": [
             {"rank": r.rank, "player_id": r.player_id, "name": r.display_name, "points": r.points}
             for r in shown
         ],
-        "cells": {key: _scored(cell) for key, cell in cells.items()},
+        "cells": scored,
     }
 
 
@@ -94,4 +97,6 @@ def _scored(cell: dict[str, Any]) -> dict[str, Any]:
     halves = 2 * won + drawn
     score = f"{halves // 2 or ''}½" if halves % 2 else str(halves // 2)
     ahead = "won" if won > lost else "lost" if lost > won else "drawn"
+    if cell["technical"] and not halves and lost == 1:
+        score, ahead = "0t", "forfeited"
     return cell | {"n": won + drawn + lost, "score": score, "outcome": ahead}
