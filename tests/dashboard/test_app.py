@@ -114,6 +114,24 @@ def test_what_is_not_there_says_what_is(cup, page):
     assert "live.js" not in nothing.text  # No stream would ever answer it.
 
 
+def test_a_page_without_a_form_for_a_wall_leads_to_one_that_has_it(cup):
+    async def look(pages):
+        return await pages.get("/cross-table?projector"), await pages.get("/standings?projector")
+
+    cross_table, standings = run(cup, look)
+
+    assert (cross_table.status, cross_table.headers["location"]) == (303, "/?projector=")
+    assert standings.status == 200
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [("http://10.0.0.9:8090/", ">http://10.0.0.9:8090/</b>"), ("http://127.0.0.1:8090/", ">/</b>")],
+)
+def test_a_wall_shows_the_address_that_others_type(cup, url, shown):
+    assert shown in run(cup, lambda pages: pages.get("/?projector"), url=url).text
+
+
 def test_only_who_calls_this_machine_by_name_or_address_is_served(cup):
     async def look(pages):
         hosts = ["localhost:8090", "[::1]:8090", "10.0.0.7", "desk.local", "evil.example", "a b"]

@@ -6,7 +6,7 @@ Nothing here changes a league, except what a person does at a table of theirs (`
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from starlette.applications import Starlette
@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Match, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Message, Receive, Scope, Send
@@ -26,6 +26,7 @@ from agentleague.dashboard.live_pages import STREAMS_MAX, LivePages
 from agentleague.dashboard.pages import PAGES, Page
 from agentleague.dashboard.rendering import environment, live_link, render, twin
 from agentleague.errors import LeagueError, StorageError
+from agentleague.protocol.hosts import is_loopback
 from agentleague.transport.http_reader import RequestChecks, ServerLimits
 
 TARGET_BYTES_MAX = 1_024  # of a path with its query
@@ -38,6 +39,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 STATIC = "no-cache"  # A browser asks whether its copy is current: so it is, after an update too.
+ON_A_WALL = ("/", "/standings")  # pages that have a form for a projector
 TITLES = {404: "There is no such page", 500: "This page could not be made", 503: "Not yet"}
 OUR_FAULT = (
     "That is a fault of the dashboard, not yours, and the other pages may work. What went wrong "
@@ -52,8 +54,12 @@ class Dashboard:
     stranger (DNS rebinding).
     """
 
-    def __init__(self, following: Following, names: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, following: Following, names: frozenset[str] = frozenset(), url: str = ""
+    ) -> None:
         self._following, self._env = following, environment(live_link)
+        if not is_loopback(urlsplit(url).hostname or "localhost"):
+            self._env.globals["origin"] = url.rstrip("/")  # which others type
         self._allows = RequestChecks(ServerLimits(), names).allows
         self._pages = [(Route(page.path, self._html), page) for page in PAGES.values()]
         self.live = LivePages(following, self._env, self._find)
@@ -121,6 +127,8 @@ class Dashboard:
     async def _html(self, request: Request) -> Response:
         if not await self._following.ready():
             return self._not_yet(request)
+        if "projector" in request.query_params and request.url.path not in ON_A_WALL:
+            return RedirectResponse("/?projector=", 303)
         return HTMLResponse(await self.live.html(_where(request)))
 
     async def _json(self, page: Page, request: Request) -> Response:

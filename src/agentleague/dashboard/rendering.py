@@ -37,7 +37,7 @@ def environment(link: Link, medium: str = "live") -> Environment:
     )
     made.globals |= {"link": link, "heading": heading, "release": version("agentleague")}
     made.globals |= {"medium": medium, "level": 3 if medium == "file" else 2}  # of headings
-    made.globals |= {"plots": plots, "safe_svg": safe_svg}
+    made.globals |= {"plots": plots, "safe_svg": safe_svg, "origin": ""}
     made.filters |= {"twin": twin, "capitalized": lambda words: words[:1].upper() + words[1:]}
     return made
 

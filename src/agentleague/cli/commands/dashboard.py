@@ -81,7 +81,7 @@ def command(
             else:
                 say(f"See it in a browser: {url}\nStop with Ctrl-C.")
 
-        await serve(Dashboard(following, place.names), following, sockets, stopped, started)
+        await serve(Dashboard(following, place.names, url), following, sockets, stopped, started)
 
     if beside and hasattr(os, "nice"):
         os.nice(NICE)

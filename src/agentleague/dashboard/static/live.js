@@ -3,9 +3,7 @@
 // sections with data-live are taken over, node by node, so that nothing else on the page moves.
 // Nothing here makes HTML from data, so names stay text.
 
-const main = document.getElementById("main");
-const bar = document.getElementById("connection");
-const said = document.getElementById("said");
+const [main, bar, said] = ["main", "connection", "said"].map((id) => document.getElementById(id));
 const REST_MS = 1500; // A section is left alone for so long after the pointer moved over it.
 const [RETRY_SECONDS, TURN_MS] = [3, 15000]; // The latter is of pages on a wall.
 
@@ -142,7 +140,8 @@ async function turnPage() {
 addEventListener("pointermove", () => (pointerAt = performance.now()), { passive: true });
 document.addEventListener("visibilitychange", () => (document.hidden ? source.close() : connect()));
 for (const each of document.querySelectorAll("[data-address]")) {
-  each.textContent = location.origin + each.dataset.address;
+  const isHere = /^(127\.|localhost$|\[::1)/.test(location.hostname); // Others call it otherwise.
+  each.textContent = ((isHere && each.dataset.origin) || location.origin) + each.dataset.address;
 }
 if (document.querySelector("link[rel=next]")) setTimeout(turnPage, TURN_MS);
 setInterval(everySecond, 1000);
