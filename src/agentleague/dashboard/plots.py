@@ -28,6 +28,7 @@ ROWS_MAX = 110  # players with a row of their own
 GROUPS_MAX = 56  # rows where several players share one
 ABOUT_MAX = 600  # characters of a description
 OTHERS = "others"
+WIDE = "mwMW@%"
 NARROW = "iIljtfr.,:;'|!()[] -1"
 MARKS = {"win": "1", "draw": "½", "loss": "0", "": ""}
 COLOURS = {
@@ -97,7 +98,7 @@ def points_by_round(series: Sequence[Mapping[str, Any]], highlight: str = "") ->
     low = min(0, *(min(each["points"]) for each in ranked))
     high = max(1, *(max(each["points"]) for each in ranked))
     chart = _Chart((0, rounds - 1), (low, high), right=248)
-    chart.axes([(n - 1, str(n)) for n in _from_one(rounds)], _ticks(low, high), "points by round")
+    chart.axes([(n - 1, str(n)) for n in _from_one(rounds)], _ticks(low, high), "round")
     _draw_rest(chart, rest)
     lines: list[str] = []
     ends = []
@@ -232,7 +233,7 @@ def choices(rounds: Sequence[Mapping[str, Any]]) -> Markup:
     chart = _Chart((0, len(groups)), (0, 100), right=280)
     step = math.ceil(len(groups) / 6)
     x_ticks = [(at + 0.5, str(groups[at][0][0])) for at in range(0, len(groups), step)]
-    chart.axes(x_ticks, [(0, "0%"), (50, "50%"), (100, "100%")], "moves by round")
+    chart.axes(x_ticks, [(0, "0%"), (50, "50%"), (100, "100%")], "round")
     tops, ends = [0.0] * len(groups), []
     wide = round((chart.right - chart.left) / len(groups) * 0.9, 1)
     for number, kind in enumerate([*kinds, OTHERS] if len(total) > len(kinds) else kinds):
@@ -353,7 +354,9 @@ def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
 def _width(text: str) -> float:
     """About how wide text is, in units."""
     return sum(
-        13 if unicodedata.east_asian_width(char) in "WF" else 4.6 if char in NARROW else 7.7
+        13
+        if unicodedata.east_asian_width(char) in "WF" or char in WIDE
+        else (4.6 if char in NARROW else 9.5 if char.isupper() else 7.7)
         for char in text
     )
 
