@@ -47,6 +47,7 @@ def with_names(view: LeagueView, text: str, ids: Iterable[str]) -> str:
     """Names where these agents stand by id, or by name and id; other words stay as they are."""
     own = {each: one_line(view.name_of(each)) for each in ids}
     names = {f"{name} ({each})": name for each, name in own.items()}
+    names |= {f"{each} {name}": name for each, name in own.items()}
     names |= {name: name for name in own.values()} | own  # A name may be the id of another.
     text = text.replace(" wins by default", " wins by technical loss")  # Journals keep their words.
     words = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))

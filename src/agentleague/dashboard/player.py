@@ -1,6 +1,7 @@
 """One player: its record, how it came about, how fast and what it plays, and why it lost."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -27,6 +28,7 @@ RANKS_SHOWN = 20  # of the last rounds
 MOVES_NAMED = 6  # of a player; all others are one
 OTHER_MOVES = "other"
 MOVES_TIMED = 1_000  # the last ones
+PLAYER_ID = re.compile(r"\bP\d{2,}\b", re.ASCII)
 STATES = {
     "REGISTERED": "It has registered; the league has not begun.",
     "ACTIVE": "It takes part.",
@@ -87,9 +89,10 @@ def _standing(view: LeagueView, player_id: str) -> dict[str, Any]:
     """Its row of the table, and why it is there; nothing before the league began."""
     table = view.league.table
     row = next((each for each in table.rows() if each.player_id == player_id), None)
+    why = table.why(player_id) if row and row.rank else ""
     return {
         "standing": msgspec.to_builtins(row) if row else None,
-        "why": table.why(player_id) if row and row.rank else "",
+        "why": paging.with_names(view, why, PLAYER_ID.findall(why)),
         "players": len(table.rows()),
     }
 
