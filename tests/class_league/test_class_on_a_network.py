@@ -49,7 +49,7 @@ def test_a_student_who_opens_the_port_in_the_firewall_is_told_and_plays(tmp_path
         room, teacher, cuts = Classroom(tmp_path), machines[MANAGER], machines[CUT]
         close_port(cuts, PLAYER_PORT)
         pair = Pair(room, teacher, machines[REFEREES[0]], f"{teacher.address}:{PORT}")
-        cut = pair.player(cuts, "Cut", "--bind", "0.0.0.0")
+        cut = pair.player(cuts, "Cut", "--bind", "0.0.0.0", "--no-outbound")
         address = f"http://{cuts.address}:{PLAYER_PORT}/mcp"
         cut.until(f"The manager cannot reach it at {address}")
 
