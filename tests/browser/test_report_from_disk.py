@@ -28,7 +28,9 @@ def test_one_file_holds_all_of_a_league_and_every_anchor_leads_somewhere(
     assert IMAGE in page.inner_text("main")
 
 
-def test_a_link_to_a_folded_match_unfolds_it_and_all_of_it_prints(boards_directory, tab, tmp_path):
+def test_a_link_to_a_folded_match_unfolds_it_and_what_is_unfolded_prints(
+    boards_directory, tab, tmp_path
+):
     file = tmp_path / "report.html"
     league("report", boards_directory, "--out", file)
     page = tab(file.as_uri())
@@ -40,6 +42,28 @@ def test_a_link_to_a_folded_match_unfolds_it_and_all_of_it_prints(boards_directo
     printed = page.pdf()
     assert printed.startswith(b"%PDF")
     assert printed.count(b"/Type /Page\n") >= 2
+    page.emulate_media(media="print")
+    assert page.locator(".boards >> visible=true").count() == 1
+    assert page.locator("#in-player .lead >> visible=true").count() > 1
+
+
+def test_on_paper_are_the_stories_of_matches_that_were_not_played_to_their_end(
+    faults_directory, tab, tmp_path
+):
+    file = tmp_path / "report.html"
+    league("report", faults_directory, "--out", file)
+    page = tab(file.as_uri())
+    results = page.locator("#in-schedule tbody tr")
+    assert page.locator(".story >> visible=true").count() == 0
+
+    page.emulate_media(media="print")
+
+    told = page.locator("#in-matches details >> visible=true")
+    by_default = told.filter(has=page.locator("summary .forfeited"))
+    assert 0 < by_default.count() <= told.count() < page.locator("#in-matches details").count()
+    assert page.locator(".story >> visible=true").count() == told.count()
+    assert page.locator(".loss-story >> visible=true").count() == by_default.count()
+    assert results.locator("visible=true").count() == results.count()
 
 
 def test_pages_to_publish_lead_to_one_another(faults_directory, tab, tmp_path):

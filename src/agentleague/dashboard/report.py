@@ -138,7 +138,7 @@ def slug_of(page: Page, params: Mapping[str, str]) -> str:
 
 def one_file(view: LeagueView, verified: Verified, step: Callable[[], object]) -> str:
     """The whole report."""
-    told = _told(view)
+    told = _told(view, odd := _odd(view))
     pages = _PagesInFile(view, step, set(told))
     for page in PAGES.values():
         if "{" not in page.path:  # Others are linked by these.
@@ -157,6 +157,7 @@ def one_file(view: LeagueView, verified: Verified, step: Callable[[], object]) -
         parts={name: found for name, found in parts.items() if found},
         headings=HEADINGS,
         stories=[_story(view, match_id) for match_id in told],
+        odd=odd,
     )
 
 
@@ -193,18 +194,19 @@ def _part(found: Found, html: str) -> dict[str, Any]:
     return {"slug": found.slug, "title": title, "html": Markup(html)}
 
 
-def _told(view: LeagueView) -> list[str]:
+def _odd(view: LeagueView) -> set[str]:
+    """The matches whose stories are needed: lost without a game, disputed, or ruled on."""
+    league, odd = view.league, ("TECHNICAL_LOSS", "NO_CONTEST")
+    asked = league.disputed.keys() | league.unconfirmed.keys() | league.ruled.keys()
+    return asked | {each.match_id for each in view.ended.values() if each.status in odd}
+
+
+def _told(view: LeagueView, odd: Collection[str]) -> list[str]:
     """The matches whose stories are told: all, or of very many those that need it."""
-    league, matches = view.league, [*view.ended.values()]
+    matches = [*view.ended.values()]
     if len(matches) > STORIES_MAX:
-        asked = league.disputed.keys() | league.unconfirmed.keys() | league.ruled.keys()
         last = max(each.round_id for each in matches)
-        odd = ("TECHNICAL_LOSS", "NO_CONTEST")
-        matches = [
-            each
-            for each in matches
-            if each.match_id in asked or each.status in odd or each.round_id == last
-        ]
+        matches = [each for each in matches if each.match_id in odd or each.round_id == last]
     in_order = sorted(matches, key=lambda each: (each.round_id, len(each.match_id), each.match_id))
     return [each.match_id for each in in_order]
 
