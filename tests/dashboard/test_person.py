@@ -257,6 +257,7 @@ def test_who_was_too_late_is_told_so_and_how_often_they_are_asked_still(tmp_path
     assert "Too late: your time for this move was over. You are asked again, 2 of 2." in again
     assert "for attempt 2 of 2" in again
     assert "Too late" not in end
+    assert "failed to respond within timeout" in end
 
 
 def test_what_was_played_stays_on_the_board_while_the_other_thinks_and_a_bye_is_named(tmp_path):

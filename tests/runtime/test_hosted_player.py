@@ -192,17 +192,26 @@ def late(player, clock):
     clock.run()
 
 
-def test_a_turn_that_is_asked_again_replaces_the_first_and_its_match_ends_it():
+def test_a_turn_that_is_asked_again_has_new_time_and_one_answer_for_all_attempts():
     player, clock = hosted()
-    first = ask(player, seconds=5.0)
-    second = ask(player)
+    attempts = [ask(player, seconds=5.0), ask(player)]
     clock.run()
 
-    assert first == [None]
+    assert attempts == [[], []]  # An answer without a move is an illegal move.
     assert wait(player)["seconds_left"] == 30.0
+    player.submit("odd")
+    assert attempts == [["odd"], ["odd"]]
+
+
+def test_the_end_of_a_match_ends_its_turn_and_so_does_another_turn_of_it():
+    player, clock = hosted()
+    turns = [ask(player), ask(player, number=1)]
+    clock.run()
+
+    assert turns == [[None], []]
     end(player)
     clock.run()
-    assert second == [None]
+    assert turns == [[None], [None]]
 
 
 def test_who_left_moves_no_more_and_lets_nobody_wait():

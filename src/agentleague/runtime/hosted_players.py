@@ -69,12 +69,15 @@ class HostedPlayer:
     # What the player does
 
     def run(self, turn: Turn, done: Done) -> None:
-        """Keep the turn until somebody brings a move, or it is asked for again."""
-        self._close(turn.match_id)
+        """Keep the turn until somebody brings a move, which answers all attempts at it."""
         turn_id, until = f"{turn.match_id}.{turn.number}", self._clock.now() + turn.seconds_left
         attempt, former = 1, self._asked
         if former and former.id == turn_id:  # An attempt keeps its time if the move was unusable.
             attempt = former.attempt + (until > former.until + SAME_SECONDS)
+        if turn.match_id in self._turns and self._turns[turn.match_id].id == turn_id:
+            done = _both(done, self._turns[turn.match_id].done)  # No move would be an illegal one.
+        else:
+            self._close(turn.match_id)
         self._asked = _OpenTurn(turn_id, turn, until, done, attempt)
         self._turns[turn.match_id] = self._asked
         self._release_soon()
@@ -241,6 +244,14 @@ class HostedPlayer:
         elif any("result" in each for each in news):
             shown["status"] = "match_over"
         return {**shown, "news": news, "seen": self._number}
+
+
+def _both(first: Done, second: Done) -> Done:
+    def done(move: Any, error: str | None) -> None:
+        first(move, error)
+        second(move, error)
+
+    return done
 
 
 def _chosen(move: Any, legal: Sequence[Any]) -> Any:
