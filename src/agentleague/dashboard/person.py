@@ -354,7 +354,7 @@ class Table:
             return f"You have no match in {now}: the others play."
         own = next((m for m in league.undecided if player_id in league.matches[m].players), "")
         if not own:
-            return f"Your match of {now} is over; the next begins when the others are."
+            return f"Your match of {now} is over. The next begins when the whole round is."
         other = next(each for each in league.matches[own].players if each != player_id)
         last, state = live.last if live.last.get("match_id") == own else {}, "It begins."
         if last.get("played"):
