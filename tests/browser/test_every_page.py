@@ -66,7 +66,8 @@ def test_the_focus_is_seen_wherever_the_tab_key_leads(faults, tab):
 
 
 @pytest.mark.parametrize("path", ["/?projector", "/standings?projector"])
-def test_a_wall_shows_all_of_a_page_in_large_type(path, faults, tab):
-    page = tab(faults + path, viewport=WALL)
+@pytest.mark.parametrize("league", ["faults", "many"])
+def test_a_wall_shows_all_of_a_page_in_large_type(league, path, request, tab):
+    page = tab(request.getfixturevalue(league) + path, viewport=WALL)
 
     assert wrong(page, "unreadable") == []
