@@ -115,6 +115,7 @@ def test_it_says_what_verification_found_with_which_settings_and_from_which_row(
         assert (
             f"{LEAGUE_ID} (even_odd), {len(LEAGUE)} rows, 3 of 3 rounds ended: all is" in each.text
         )
+        assert f"The champion is {NASTY}" in each.text
         assert "6 were recomputed, move by move and draw by draw." in each.text
         assert f"from journal row {len(LEAGUE)}" in each.text
         assert re.search(r"agentleague \S+, Python 3\.\S+, protocol league\.v2\.", each.text)

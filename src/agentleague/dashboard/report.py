@@ -9,6 +9,7 @@ import platform
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import msgspec
 from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader
 from markupsafe import Markup
 
-from agentleague.dashboard import overview
+from agentleague.dashboard import overview, paging
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Facts, Page
 from agentleague.dashboard.rendering import environment
@@ -226,7 +227,8 @@ def _story(view: LeagueView, match_id: str) -> dict[str, Any]:
 
 def _about(view: LeagueView, verified: Verified) -> dict[str, Any]:
     """What every report says of itself."""
-    opened = view.league.rules
+    opened, champion = view.league.rules, view.league.champion
+    named = partial(paging.with_names, view, ids=[champion] if champion else [])
     settings = {
         "game": opened.game_type,
         "cycles": opened.cycles,
@@ -239,7 +241,7 @@ def _about(view: LeagueView, verified: Verified) -> dict[str, Any]:
     return {
         "verdict": overview.verdict(view),
         "is_over": view.league.phase is Phase.COMPLETED,
-        "verified": verified,
+        "verified": verified._replace(lines=[*map(named, verified.lines)]),
         "settings": {name.replace("_", " "): _shown(each) for name, each in settings.items()},
         "made_at": timestamps.write(wall()),
         "python": platform.python_version(),
