@@ -234,6 +234,22 @@ def test_names_and_moves_are_text_on_the_page():
         assert "&lt;img src=x onerror=alert(1)&gt;" in html
 
 
+def test_the_title_of_a_page_names_whom_it_is_about():
+    view = view_of(one_match(BOTH).events)
+
+    titles = {
+        name: page_of(view, name, match_id="R1M1", player_id="P02", referee_id="REF01")
+        .partition("<title>")[2]
+        .partition(" · league_")[0]
+        for name in PAGES
+    }
+
+    assert titles["match"] == "R1M1: Agent 1 0\N{EN DASH}1 Agent 2"
+    assert titles["player"] == "Agent 2"
+    assert titles["referee"] == view.name_of("REF01") != "REF01"
+    assert titles["cross_table"] == "Cross-table"
+
+
 def test_ids_become_names_as_whole_words_and_once(monkeypatch):
     view = view_of(one_match(BOTH).events)
     names = {"P01": "Tia", "P02": "Bo (P02)"}  # The latter: others are called so, too.

@@ -18,7 +18,7 @@ Facts = dict[str, Any]
 
 
 class Page(NamedTuple):
-    """One kind of page: its template is `NAME.html`, and in it `_NAME.html` is the page itself.
+    """One kind of page: `_NAME.html` is the page itself; `page.html` is what is around it.
 
     `facts(view, params)` gets what stands in the path and the query, as texts; it returns plain
     JSON, or raises LeagueError: then the page is not there, and the error says what is.

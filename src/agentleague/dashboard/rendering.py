@@ -77,5 +77,5 @@ def render(
     params: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """A whole page; `view` gives names and what every page has in its head."""
-    template = env.get_template(f"{page.name}.html")
+    template = env.get_template("page.html")
     return template.render(page=page, view=view, facts=facts, params=params)

@@ -174,7 +174,7 @@ def site(view: LeagueView, verified: Verified, step: Callable[[], object]) -> It
     yield "style.css", style()
     page = PAGES["overview"]._replace(name="about", title="Plots, verification and settings")
     yield "about.html", pages.render("about.html", page=page, params={})
-    for found, html in pages.all("{}.html"):
+    for found, html in pages.all("page.html"):
         yield pages.link(found.page.name, **found.params), html
 
 
