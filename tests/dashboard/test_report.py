@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from agentleague.cli.app import app
-from agentleague.dashboard import report
+from agentleague.dashboard import report, standings
 from agentleague.games import tic_tac_toe
 from agentleague.league.events import MatchDecided, MatchLocked, RoundEnded, RoundScheduled
 from agentleague.storage.directory import open_reader
@@ -192,6 +192,19 @@ def test_a_link_to_what_is_not_there_is_none():
         ("nothing", {}),
     ):
         assert pages.link(name, **params) == ""
+
+
+def test_the_whole_table_is_in_a_report_however_long_it_is(monkeypatch):
+    monkeypatch.setattr(standings, "ROWS_A_PAGE", 1)
+    view, verified = view_of(LEAGUE), report.Verified(True, ["yes"])
+
+    shown = [
+        report.one_file(view, verified, lambda: None),
+        dict(report.site(view, verified, lambda: None))["standings.html"],
+    ]
+
+    for html in shown:
+        assert html.split('class="standings"')[1].split("</table>")[0].count("<tr data-key") == 4
 
 
 def test_boards_are_in_the_story_where_the_game_draws_itself(tmp_path):

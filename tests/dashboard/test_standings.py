@@ -5,11 +5,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentleague.dashboard.pages import PAGES
+from agentleague.errors import WrongType
 from agentleague.league.events import MatchRuled, RoundEnded
 from dashboard.views import page_of, view_of
 from league.decisions import Decisions
 
 facts = PAGES["standings"].facts
+
+
+@pytest.fixture(scope="module")
+def many():
+    """A league of 250 in its first round."""
+    league = Decisions(250).start()
+    for match_id in sorted(league.league.open_matches):
+        league.play(match_id, forfeits=[max(league.league.matches[match_id].players)])
+    return view_of(league.events)
 
 
 def outcomes(view, **params):
@@ -71,6 +81,29 @@ def test_who_rose_or_fell_since_the_round_before_is_marked():
     for before, now, moved in zip(ranks, ranks[1:], moves[1:], strict=False):
         assert moved == {each: before[each] - now[each] for each in now}
     assert any(any(moved.values()) for moved in moves)
+
+
+def test_of_a_long_table_a_page_has_a_hundred_rows_and_a_file_has_all(many):
+    pages = [facts(many, {"page": page}) for page in ("1", "2", "3")]
+    found = facts(many, {"q": "agent 15"})  # 15 and 150 to 159
+    html, second = page_of(many, "standings"), page_of(many, "standings", page="2", q="agent")
+    own = {row["player_id"]: row["page"] for row in found["rows"]}
+
+    table = [row.player_id for row in many.league.table.rows()]
+    assert [len(each["rows"]) for each in pages] == [100, 100, 50]
+    assert [row["player_id"] for each in pages for row in each["rows"]] == table
+    assert [row["player_id"] for row in facts(many, {"page": "all"})["rows"]] == table
+    assert (found["found"], found["pages"]) == (11, 1)
+    assert own == {each: table.index(each) // 100 + 1 for each in own}
+    assert 'href="/standings?page=3">3</a>' in html
+    assert 'href="/standings?q=agent&amp;page=2" aria-current="page">2</a>' in second
+    assert f'href="/standings?page={own["P150"]}#P150"' in page_of(many, "standings", q="P150")
+
+
+@pytest.mark.parametrize("typed", ["0", "4", "-1", "x", "ALL"])
+def test_a_page_of_the_table_that_is_not_there_is_an_error_with_those_that_are(many, typed):
+    with pytest.raises(WrongType, match="page must be a number from 1 to 3"):
+        facts(many, {"page": typed})
 
 
 @pytest.mark.parametrize("wanted", ["AGENT 11", "p11", " agent 11 "])

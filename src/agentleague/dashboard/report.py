@@ -87,7 +87,7 @@ class Pages:
 
     def _take(self, slug: str, page: Page, params: Mapping[str, str]) -> str:
         try:
-            facts = page.facts(self.view, params)
+            facts = page.facts(self.view, {"page": "all", **params})
         except LeagueError:
             return ""
         digest = blake2b(page.name.encode() + msgspec.json.encode(facts)).digest()

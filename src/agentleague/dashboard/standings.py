@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from agentleague.dashboard import paging
 from agentleague.dashboard.heading import round_in_words
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.league.league import Phase
 from agentleague.league.standings import Standing
 
+ROWS_A_PAGE = 100  # With more, a browser works for seconds at each change.
 ROUNDS_SHOWN = 10
 MANY = 60  # players; of more, only half as many rounds are shown
 PROJECTOR_ROWS = 8
@@ -17,9 +19,14 @@ Cell = dict[str, Any]
 
 
 def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
-    """All rows, or those whose name or id contains `q`; for a projector one of a few pages."""
+    """A page of the table, or of those whose name or id contains `q`; all of it with page=all."""
     rows, wanted = view.league.table.rows(), params.get("q", "").strip().casefold()
     chosen = [row for row in rows if wanted in f"{row.display_name} {row.player_id}".casefold()]
+    found, is_whole = len(chosen), params.get("page") == "all"
+    pages = 1 if is_whole else max(1, -(-found // ROWS_A_PAGE))
+    page = 1 if is_whole else paging.number(params, "page", 1, pages, default=1)
+    chosen = chosen if is_whole else chosen[(page - 1) * ROWS_A_PAGE : page * ROWS_A_PAGE]
+    on_page = {row.player_id: n // ROWS_A_PAGE + 1 for n, row in enumerate(rows)}
     turned = {}
     if "projector" in params:
         turned = _projector(len(rows), params["projector"])
@@ -31,8 +38,11 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         "when": when(view),
         "total": len(rows),
         "q": wanted,
+        "found": found,
+        "page": page,
+        "pages": pages,
         "rounds": list(rounds),
-        "rows": shown,
+        "rows": [row | {"page": on_page[row["player_id"]]} for row in shown],
         "outcomes": sorted({cell["outcome"] for row in shown for cell in row["cells"]}),
         **turned,
     }
