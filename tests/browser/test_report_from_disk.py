@@ -64,6 +64,8 @@ def test_on_paper_are_the_stories_of_matches_that_were_not_played_to_their_end(
     assert page.locator(".story >> visible=true").count() == told.count()
     assert page.locator(".loss-story >> visible=true").count() == by_default.count()
     assert results.locator("visible=true").count() == results.count()
+    page.set_viewport_size({"width": 718, "height": 1000})  # as wide as the text on A4
+    assert page.locator("#in-standings th", has_text="Technical").is_visible()
 
 
 def test_pages_to_publish_lead_to_one_another(faults_directory, tab, tmp_path):
