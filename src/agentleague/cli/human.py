@@ -2,8 +2,7 @@
 
 from asyncio import CancelledError
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -63,16 +62,8 @@ class HumanSeat:
             await process.close_pages(self._pages)
 
 
-@asynccontextmanager
-async def seat_for(
-    name: str | None, directory: Path, game: str | Path
-) -> AsyncIterator[list[HumanSeat]]:
+def seats_for(name: str | None, directory: Path, game: str | Path) -> list[HumanSeat]:
     """A seat for the person, if there is one. Raises LeagueError if pages cannot be shown."""
     if name and not process.has_extra():
         raise LeagueError(process.MISSING[0].lower() + process.MISSING[1:])
-    seats = [HumanSeat(name, directory, game)] if name else []
-    try:
-        yield seats
-    finally:
-        for seat in seats:
-            await seat.close()
+    return [HumanSeat(name, directory, game)] if name else []

@@ -77,5 +77,4 @@ def render(
     params: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """A whole page; `view` gives names and what every page has in its head."""
-    template = env.get_template("page.html")
-    return template.render(page=page, view=view, facts=facts, params=params)
+    return env.get_template("page.html").render(page=page, view=view, facts=facts, params=params)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from agentleague.dashboard import paging
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.standings import when
-from agentleague.errors import WrongType
 
 ROUNDS_AROUND = 4  # that are linked on both sides of the one that is shown
 TABLE_MAX = 40  # players; of more, the cross-table is a heat map
@@ -16,10 +16,8 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
     """One round: the one that runs, unless `round` names another."""
     league = view.league
     rounds = league.total_rounds
-    wanted = params.get("round") or str(max(league.round_id, 1))
-    if rounds and not (wanted.isdecimal() and len(wanted) < 10 and 1 <= int(wanted) <= rounds):
-        raise WrongType(f"round must be a number from 1 to {rounds}", field="round")
-    shown = int(wanted) if rounds else 0
+    runs = max(league.round_id, 1)
+    shown = paging.number(params, "round", 1, rounds, default=runs) if rounds else 0
     planned = league.planned_round(shown) if rounds else None
     near = range(max(1, shown - ROUNDS_AROUND), min(rounds, shown + ROUNDS_AROUND) + 1)
     return {

@@ -73,7 +73,7 @@ def rounds_shown(view: LeagueView, at_most: int) -> range:
 
 def described(view: LeagueView, rows: list[Standing], rounds: range) -> list[dict[str, Any]]:
     """Rows of the table with names of fields that people know, and a cell for each round."""
-    cells, before = _cells(view, rounds), _ranks_before(view)
+    cells, before = [_cells(view, round_id) for round_id in rounds], _ranks_before(view)
     return [
         {
             "rank": row.rank,
@@ -101,19 +101,14 @@ def _ranks_before(view: LeagueView) -> dict[str, int]:
     return {player_id: rank for player_id, (_, rank) in ended.items()}
 
 
-def _cells(view: LeagueView, rounds: range) -> list[dict[str, Cell]]:
-    """Of each round: player -> how its match went."""
-    return [dict(_cells_of(view, round_id)) for round_id in rounds]
-
-
-def _cells_of(view: LeagueView, round_id: int) -> list[tuple[str, Cell]]:
-    cells: list[tuple[str, Cell]] = []
+def _cells(view: LeagueView, round_id: int) -> dict[str, Cell]:
+    """How the match of each player went."""
+    cells: dict[str, Cell] = {}
     for number in range(1, view.league.matches.size(round_id) + 1):
         match_id = f"R{round_id}M{number}"
         ended = view.ended.get(match_id)
         players = ended.players if ended else view.league.matches[match_id].players
         for player_id, opponent_id in (players, players[::-1]):
-            outcome = ended.outcome(player_id) if ended else "live"
-            cell = {"outcome": outcome, "match_id": match_id, "opponent_id": opponent_id}
-            cells.append((player_id, cell))
+            about = {"match_id": match_id, "opponent_id": opponent_id}
+            cells[player_id] = {"outcome": ended.outcome(player_id) if ended else "live", **about}
     return cells

@@ -125,10 +125,11 @@ def command(
     with temporary as folder:
         files = partial(keep_files, settings.shared_dir) if kept and settings.files else None
         home = Home(Path(folder), seed, files=files)
+        seats = human_seat.seats_for(human, home.directory, typed)
+        own: list[LocalPlayer] = [*named, *seats]
 
         async def league() -> None:
-            async with human_seat.seat_for(human, home.directory, typed) as seats:
-                own: list[LocalPlayer] = [*named, *seats]
+            try:
                 with Progress() as progress:
                     played = await play(settings, home, progress, game=typed, local_players=own)
                 if as_json:
@@ -137,6 +138,9 @@ def command(
                     _print_result(played, kept, game)
                 for seat in seats:
                     await seat.stay()
+            finally:
+                for seat in seats:
+                    await seat.close()
 
         try:
             run(league())
