@@ -179,7 +179,6 @@ RUNNING = {
     "find_spec": {"cli/commands/new.py", "dashboard/process.py"},
     # `league dashboard` itself, with the directory and the game that were typed.
     "create_subprocess_exec": {"dashboard/process.py"},
-    "subprocess": {"dashboard/process.py", "cli/human.py"},
     "system": {"bench/measure.py", "cli/bench_text.py"},  # the name of a field
 }
 NOBODY = {
