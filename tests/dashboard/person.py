@@ -68,6 +68,7 @@ class Person:
             text = self.open("/play")
             if f'data-status="{status}"' in text:
                 return text
+            assert 'data-status="over"' not in text, f"{status} was missed: {text}"
             self.state(re.search(r'data-version="(\w+)"', text)[1])
         raise AssertionError(f"waited in vain for {status}: {text}")
 

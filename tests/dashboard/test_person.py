@@ -240,8 +240,8 @@ def test_a_manager_that_is_away_is_said_and_the_person_plays_on_when_it_is_back(
 
 
 def test_who_was_too_late_is_told_so_and_how_often_they_are_asked_still(tmp_path):
-    retries = ("--retries", 1, "--retry-delay-seconds", 1)
-    _, _, url = begin(tmp_path, "--move-seconds", 1, *retries, agents=0)
+    retries = ("--retries", 1, "--retry-delay-seconds", 3)  # Each state lasts until it is seen.
+    _, _, url = begin(tmp_path, "--move-seconds", 3, *retries, agents=0)
     ann, bob = Person(url), Person(url)
     ann.join("Ann")
     bob.join("Bob")
