@@ -117,8 +117,8 @@ class DashboardProcess:
         last = asyncio.create_task(_last_line(process.stderr))
         self.url = (await process.stdout.readline()).decode().strip()
         if self.url:
+            self._keep_port(urlsplit(self.url).port)  # Before anybody is told of it.
             self._say(f"See it in a browser: {self.url}{self._who_can()}")
-            self._keep_port(urlsplit(self.url).port)
         why = (await last).replace("--bind", "--dashboard-bind")  # which the manager calls it
         await process.wait()
         if not self._is_stopping:
