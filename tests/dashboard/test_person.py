@@ -5,7 +5,6 @@ import re
 import select
 import socket
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import pytest
 
@@ -336,12 +335,3 @@ def test_a_game_that_lists_no_moves_takes_what_the_person_types(tmp_path):
     end = persons[1].wait_for("over")
     assert "You won</strong> against Ann in round 1." in end
     assert "700 against 7" in end or "7 against 700" in end
-
-
-def test_the_script_of_the_page_is_served(tmp_path):
-    _, _, url = begin(tmp_path, agents=0)
-
-    script = urlopen(f"{url}static/play.js").read().decode()
-
-    assert len(script.splitlines()) < 120
-    assert "innerHTML = html" in script

@@ -1,7 +1,8 @@
 """A person at the table: pages of one seat, which plays by the manager's tools as a model does.
 
-What was played comes from the journal, what is live from the manager; nothing is kept here. The
-seat is a cookie that no script can read and no other site can use.
+What was played comes from the journal, what is live from the manager; only the last turn of each
+player is kept here, to show it while the other thinks. The seat is a cookie that no script can read
+and no other site can use.
 """
 
 import asyncio
@@ -32,9 +33,8 @@ from agentleague.league.league import Phase
 from agentleague.protocol.printable import one_line_json
 from agentleague.protocol.seats import WAIT_SECONDS
 from agentleague.records.replay import steps
-from agentleague.runtime.manager_tools import ManagerTools, new_seat
+from agentleague.runtime.manager_tools import SEAT, ManagerTools, new_seat
 
-SEAT = re.compile(r"seat_[A-Za-z0-9_-]{27,59}")
 TITLE = re.compile(r"<title>([^<]*)</title>")  # of a picture, escaped as it stands there
 COOKIE_SECONDS = 30 * 86_400
 BODY_MAX, BODY_SECONDS = 16_384, 10.0  # bytes of a form, and how long they may take
@@ -136,7 +136,7 @@ class Table:
             why = f"This browser has the seat of {self._view.name_of(player_id)} and keeps it. "
             why += "Open the link of another seat in a private window, or in another browser."
             return await self._page(own, problem=why, status=409)
-        if not name and self._is_open and await self._following.ready():
+        if not name and self._is_open:
             await self._until(lambda: bool(self._player(seat)), LINK_SECONDS)
             if not self._player(seat):
                 why = f"No player of {self._view.league_id} has the seat of this link: another "
@@ -347,14 +347,13 @@ class Table:
     def _waiting_for(self, player_id: str, live: Live) -> str:
         """What is waited for: while rounds are played by the journal, which knows the names."""
         league, said = self._view.league, str(live.shown.get("waiting_for", ""))
-        now = f"round {league.round_id}"
         if not said or league.phase is not Phase.RUNNING or league.paused or not league.round_id:
             return said
         if player_id in league.byes.get(league.round_id, ()):
-            return f"You have no match in {now}: the others play."
+            return f"You have no match in round {league.round_id}: the others play."
         own = next((m for m in league.undecided if player_id in league.matches[m].players), "")
         if not own:
-            return f"Your match of {now} is over. The next begins when the whole round is."
+            return "Your match of this round is over. The next begins when the whole round is."
         other = next(each for each in league.matches[own].players if each != player_id)
         last, state = live.last if live.last.get("match_id") == own else {}, "It begins."
         if last.get("played"):
@@ -365,7 +364,7 @@ class Table:
             state = f"Too late: your time for this move was over{again}."
         elif last:
             state = "It goes on."
-        return f"R{now[1:]}: you meet {self._view.name_of(other)} in {own}. {state}"
+        return f"Round {league.round_id}: you meet {self._view.name_of(other)} in {own}. {state}"
 
     def _status(self, seat: str, player_id: str, live: Live) -> str:
         league, shown = self._view.league, live.shown.get("status", "waiting")

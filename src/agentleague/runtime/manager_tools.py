@@ -1,6 +1,7 @@
 """Call the tools of a manager over MCP, as a host does: for a person's pages and for commands."""
 
 import asyncio
+import re
 from secrets import token_hex
 from typing import Any
 
@@ -14,6 +15,7 @@ from agentleague.runtime.manager_client import ANYWHERE, SECONDS
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
 
+SEAT = re.compile(r"seat_[A-Za-z0-9_-]{27,59}")  # of a host or a person: nobody guesses it
 LIMITS = ClientLimits(body_bytes=1_048_576, connections_per_origin=256)  # Each person waits on one.
 
 

@@ -5,10 +5,8 @@ digest, and after a restart of the manager the next call with it opens the same 
 """
 
 import asyncio
-import re
 from collections.abc import Callable
 from functools import partial
-from secrets import token_hex
 from typing import Any
 
 from msgspec.structs import replace
@@ -30,12 +28,12 @@ from agentleague.roles.stimuli import Caller
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host
 from agentleague.runtime.hosted_players import HostedPlayer, Shown
+from agentleague.runtime.manager_tools import SEAT, new_seat
 from agentleague.runtime.processes import Place, Running, begin
 from agentleague.transport.guard import Guard, parse_url
 from agentleague.transport.http import HttpTransport
 
 NAME_MAX, CODE_MAX = 50, 64
-_SEAT = re.compile(r"seat_[A-Za-z0-9_-]{27,59}")
 _VERSION = "1.0.0+hosted"  # tells them from other players, also in the journal
 _THEN = "Call wait_for_turn"
 REFUSED = (
@@ -77,13 +75,13 @@ class McpHosts:
         if self._league.roster.claimed(seat):
             self._welcome(self._hosted(seat)[0], seat, respond)
             return
-        if seat and (seat != caller.token or not _SEAT.fullmatch(seat)):  # A model's are guessable.
+        if seat and (seat != caller.token or not SEAT.fullmatch(seat)):  # A model's are guessable.
             raise errors.TokenInvalid("seat: no player has this one; leave it out to get a new one")
         if not 0 < len(name.strip()) <= NAME_MAX or len(code) > CODE_MAX:
             why = f"name must have 1 to {NAME_MAX} letters, and join_code at most {CODE_MAX}"
             raise errors.WrongType(why, field="name")
         self._check_place(name, caller.source if not seat else None)
-        seat = seat or f"seat_{token_hex(16)}"
+        seat = seat or new_seat()
         own = {"seat": True, "claim": seat, "join_code": code, "proofs": True}
         meta = messages.PlayerMeta(name, "", _VERSION, [self._settings.game_type], "2.1.0", **own)
         request, joined = messages.LeagueRegisterRequest(meta), partial(self._joined, seat, respond)
@@ -194,7 +192,7 @@ class McpHosts:
     def _hosted(self, seat: str) -> tuple[HostedPlayer, Running]:
         """The player of this seat. Raises LeagueError."""
         roster = self._league.roster
-        player_id = roster.claimed(seat) if _SEAT.fullmatch(seat) else None
+        player_id = roster.claimed(seat) if SEAT.fullmatch(seat) else None
         if not seat:
             how = "seat: send the one that join_league returned; call join_league to get one"
             raise errors.TokenMissing(how)
@@ -265,7 +263,7 @@ def _tool(name: str, act: Callable[..., None], about: str, takes: str, gives: st
 
     def call(arguments: Arguments, caller: Caller, respond: Respond) -> None:
         bearer = caller.token or ""
-        seat = arguments.get("seat") or (bearer if _SEAT.fullmatch(bearer) else "")
+        seat = arguments.get("seat") or (bearer if SEAT.fullmatch(bearer) else "")
         try:
             act({**_DEFAULTS, **arguments, "seat": seat}, caller, respond)
         except LeagueError as error:

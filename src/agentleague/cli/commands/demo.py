@@ -32,7 +32,7 @@ from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import LocalPlayer, Played, play, raise_descriptor_limit
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import Home, run
-from agentleague.runtime.settings import describe
+from agentleague.runtime.settings import Given, describe
 from agentleague.runtime.state_files import new_league_id
 from agentleague.storage.directory import has_journal
 
@@ -106,20 +106,16 @@ def command(
     typed = as_typed(game)
     found = find_game(typed)
     given = given_settings(ManagerSettings, None, options)
-    rules = {row.name for row in describe(ManagerSettings) if row.heading not in NOT_HERE}
     named = local_players(brought, typed, seed, in_full=output.is_given(output.DEBUG))
-    values = {name: given.values[name] for name in rules & given.values.keys()}
-    if human:
-        values.setdefault("move_seconds", human_seat.MOVE_SECONDS)
-    settings = replace(
-        ManagerSettings(**values),
+    settings = _settings(
+        given,
+        human,
         league_id=new_league_id(found.name, seed),
         game_options=read_game_options(found, game_options),
         players=how_many,
         referees=referees,
         seeded=seed is not None,
     )
-    check_table(given, settings)
     kept = directory or (Path(mkdtemp(prefix="league-")) if keep else None)
     temporary = nullcontext(str(kept)) if kept else TemporaryDirectory(prefix="league-")
     with temporary as folder:
@@ -146,6 +142,17 @@ def command(
             run(league())
         except KeyboardInterrupt:
             raise _stopped(kept, human) from None
+
+
+def _settings(given: Given, human: str | None, **own: Any) -> ManagerSettings:
+    """The rules that were given, and what this command says of its league by itself."""
+    rules = {row.name for row in describe(ManagerSettings) if row.heading not in NOT_HERE}
+    values = {name: given.values[name] for name in rules & given.values.keys()}
+    if human:
+        values.setdefault("move_seconds", human_seat.MOVE_SECONDS)
+    settings = replace(ManagerSettings(**values), **own)
+    check_table(given, settings)
+    return settings
 
 
 def _stopped(kept: Path | None, human: str | None) -> KeyboardInterrupt:

@@ -138,8 +138,11 @@ def command(
         is_printed = run(serve())
     except (CannotListen, Damaged) as error:
         raise click.ClickException(_in_words(error, settings, directory)) from None
-    if is_printed:
-        return
+    if not is_printed:
+        _print_stop(directory, game, exits)
+
+
+def _print_stop(directory: Path, game: str, exits: bool) -> None:
     league, _ = open_league(directory)  # What is on disk: with a full disk the manager is ahead.
     if league.phase is Phase.COMPLETED:
         _print_end(league, directory, game)
