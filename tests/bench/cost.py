@@ -11,7 +11,8 @@ import uvloop
 from agentleague.manager.role import Manager
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime import local_league
-from agentleague.runtime.processes import Home, Place, open_manager
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place
 from memory_league import MemoryLeague
 from memory_network import NetworkTransport
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.runtime import plugins
-from agentleague.runtime.processes import Home, open_manager, open_player, open_referee
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import open_player, open_referee
 from contracts.foreign_player import ForeignPlayer
 from contracts.tap import Wire, post
 

@@ -27,7 +27,8 @@ from agentleague.protocol.messages import Exchange, LockRequest
 from agentleague.protocol.tokens import digest
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime import plugins
-from agentleague.runtime.processes import Home, Place, open_manager
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place
 from agentleague.runtime.state_files import write_secrets
 from agentleague.storage.directory import FILE_NAME
 from agentleague.storage.sqlite import SqliteJournal

@@ -15,7 +15,8 @@ from agentleague.league.events import MatchDecided, read_event
 from agentleague.records.verify import verify
 from agentleague.roles.settings import ManagerSettings, PlayerSettings
 from agentleague.runtime import plugins
-from agentleague.runtime.processes import Home, open_manager, open_player, open_referee
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import open_player, open_referee
 from agentleague.storage.directory import open_reader
 from foreign import composed
 from foreign import test_our_referee_elsewhere as elsewhere

@@ -13,7 +13,8 @@ from agentleague.roles.stimuli import Asked
 from agentleague.runtime import plugins
 from agentleague.runtime.clock import wall
 from agentleague.runtime.manager_client import ManagerClient
-from agentleague.runtime.processes import Home, open_manager, open_referee
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import open_referee
 from agentleague.runtime.state_files import ADMIN_NAME
 from agentleague.storage.directory import open_reader
 from hostile.contest import good_player, place, referee

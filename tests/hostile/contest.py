@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from agentleague.league.events import MatchClosed, MatchDecided, RoundScheduled, read_event
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place, open_player, open_referee
 from agentleague.storage.directory import open_reader
 
 HOSTILE_PLAYERS = Path(__file__).with_name("players.py")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.processes import Home, open_manager
+from agentleague.runtime.managers import Home, open_manager
 from commands import BIN, first_line, started
 from hostile.contest import HOSTILE_PLAYERS, LEAGUE, place
 

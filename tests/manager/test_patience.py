@@ -10,7 +10,7 @@ from agentleague.league.queries import state_of
 from agentleague.manager import notices
 from agentleague.protocol.messages import AwaitedAnswer, ChooseParityCall, LeagueQuery
 from agentleague.roles.stimuli import Caller
-from agentleague.runtime.processes import check_rules
+from agentleague.runtime.managers import check_rules
 from memory_league import MemoryLeague
 from rules import rule
 

@@ -27,7 +27,7 @@ from agentleague.records.verify import verify
 from agentleague.roles.effects import Broadcast
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Asked, Caller
-from agentleague.runtime.processes import check_rules
+from agentleague.runtime.managers import check_rules
 from manager.test_assignments import assert_complete, events_of
 from memory_league import MemoryLeague
 from rules import rule

@@ -18,7 +18,7 @@ from agentleague.manager.role import Manager
 from agentleague.roles.effects import Broadcast, Call, End
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Started
-from agentleague.runtime.processes import check_rules
+from agentleague.runtime.managers import check_rules
 from league.decisions import Decisions
 from manager.test_assignments import assert_complete, events_of
 from memory_league import BEGAN, SECRETS, MemoryLeague

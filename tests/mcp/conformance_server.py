@@ -13,7 +13,8 @@ from typing import Any
 from agentleague.errors import InvalidRequest
 from agentleague.protocol.mcp_tools import Prompt, Respond, Tool
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.processes import Home, Place, open_manager
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place
 
 NOTHING = {"type": "object", "additionalProperties": False}
 ANYTHING = {"type": "object"}

@@ -4,7 +4,8 @@ import asyncio
 import json
 
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place, open_player, open_referee
 from commands import free_port
 from rules import rule
 

@@ -10,7 +10,8 @@ import pytest
 from agentleague.player import strategies
 from agentleague.protocol.messages import tag_of
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place, open_player, open_referee
 from games.throwaway import THROWAWAY
 from memory_league import SEED, MemoryLeague
 

@@ -8,7 +8,7 @@ import pytest
 from agentleague.errors import StorageError
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import AgentGroup, LocalWorkers, RemoteWorkers, play
-from agentleague.runtime.processes import Home
+from agentleague.runtime.managers import Home
 from agentleague.storage.sqlite import SqliteJournal
 
 NOBODY = "http://127.0.0.1:9/mcp"

@@ -11,8 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from agentleague.protocol.messages import Exchange
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.tally import SECONDS, Tally
+from agentleague.runtime.managers import Home, open_manager
 from agentleague.runtime.metrics import METRICS, kind_of
-from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
+from agentleague.runtime.processes import Place, open_player, open_referee
 from agentleague.runtime.state_files import read_secrets
 from agentleague.transport.http import Rate
 from commands import ROOT

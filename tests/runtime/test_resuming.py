@@ -12,7 +12,8 @@ from agentleague.errors import Damaged, Lost, StorageError
 from agentleague.records.reading import open_league
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.host import Host
-from agentleague.runtime.processes import Home, Place, open_manager
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place
 from agentleague.storage.directory import FILE_NAME, open_reader
 
 SETTINGS = ManagerSettings(league_id="league_test", players=2)

@@ -10,7 +10,8 @@ from agentleague.player import strategies
 from agentleague.protocol.messages import Receipt
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.runtime import processes
-from agentleague.runtime.processes import Home, Place, open_manager, open_player, open_referee
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place, open_player, open_referee
 from agentleague.runtime.state_files import Whose, open_state
 from commands import free_port
 from crash.cup import until

@@ -10,15 +10,9 @@ from agentleague.player import strategies
 from agentleague.player.role import TAKEN
 from agentleague.roles.agent import BY_SEAT
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.runtime.managers import Home, open_manager
 from agentleague.runtime.network import place_of_agent
-from agentleague.runtime.processes import (
-    CannotListen,
-    Home,
-    Place,
-    open_manager,
-    open_player,
-    open_referee,
-)
+from agentleague.runtime.processes import CannotListen, Place, open_player, open_referee
 from agentleague.runtime.state_files import Whose, open_state
 from commands import free_port
 from crash.cup import until

@@ -10,7 +10,8 @@ from agentleague.cli.app import app
 from agentleague.player import strategies
 from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings, PlayerSettings
-from agentleague.runtime.processes import Home, Place, open_manager, open_player
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place, open_player
 from agentleague.runtime.state_files import Whose, open_state
 from rules import rule
 

@@ -9,8 +9,9 @@ import pytest
 import uvloop
 
 from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.managers import Home, open_manager
 from agentleague.runtime.network import default_address
-from agentleague.runtime.processes import Home, Place, open_manager
+from agentleague.runtime.processes import Place
 from agentleague.transport.http import Buckets, Rate
 from agentleague.transport.http_server import ServerLimits
 from security.spies import message

@@ -15,7 +15,8 @@ from agentleague.errors import NoAnswer, NoConnection
 from agentleague.protocol.messages import RoundCompleted
 from agentleague.roles.effects import Address
 from agentleague.roles.settings import ManagerSettings, RefereeSettings
-from agentleague.runtime.processes import Home, Place, open_manager, open_referee
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place, open_referee
 from agentleague.transport.guard import Guard
 from scripted_server import server
 from security.spies import register

@@ -8,7 +8,7 @@ from agentleague.errors import TokenInvalid
 from agentleague.protocol.messages import LockRequest, RefereeMeta, RefereeRegisterRequest
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Caller
-from agentleague.runtime.processes import Home, open_manager
+from agentleague.runtime.managers import Home, open_manager
 from hostile.contest import place
 from manager.test_referee_access import CODE, ask, register
 from memory_league import MemoryLeague

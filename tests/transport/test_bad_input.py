@@ -9,7 +9,8 @@ import threading
 import pytest
 
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.processes import Home, Place, open_manager
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place
 
 GOOD = {
     "jsonrpc": "2.0",

@@ -47,7 +47,8 @@ from agentleague.runtime.local_league import (
     raise_descriptor_limit,
 )
 from agentleague.runtime.manager_client import with_manager
-from agentleague.runtime.processes import Home, Place, Running, open_manager, run
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place, Running, run
 from agentleague.runtime.state_files import read_secrets
 from agentleague.storage.directory import open_reader
 

@@ -23,16 +23,9 @@ from agentleague.manager.role import Manager
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.runtime import plugins
 from agentleague.runtime.clock import cpu_seconds
+from agentleague.runtime.managers import Home, open_manager
 from agentleague.runtime.plugins import find_game
-from agentleague.runtime.processes import (
-    Home,
-    Place,
-    Running,
-    open_manager,
-    open_player,
-    open_referee,
-    run,
-)
+from agentleague.runtime.processes import Place, Running, open_player, open_referee, run
 from agentleague.runtime.state_files import read_secrets
 from agentleague.runtime.strategy_runner import Strategy
 

@@ -1,40 +1,33 @@
 """The composition roots: the only place where roles meet sockets, files and the system's clock.
 
-Managers and referees import what they need when they are opened: a player loads nothing of it.
-
-A league that is resumed keeps its rules: the command must ask for what was journalled.
+A manager is opened in managers.py; a referee imports what it needs when it is opened. So a player
+loads nothing of either.
 """
 
 import asyncio
 import errno
 import gc
 import logging
-import shlex
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from secrets import token_bytes, token_hex
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from msgspec import UNSET, structs
-from msgspec.structs import asdict
+from msgspec import structs
 
-from agentleague.errors import Claimed, Damaged, LeagueError, NoConnection, StorageError
+from agentleague.errors import LeagueError, NoConnection
 from agentleague.games.game import Game
-from agentleague.league.events import LeagueOpened, read_event
 from agentleague.player.role import Player
 from agentleague.protocol.codec import encode
 from agentleague.roles.agent import Agent, AgentState, Refused, SeatLost
 from agentleague.roles.effects import Effect
-from agentleague.roles.ports import Journal, Row
-from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.roles.settings import PlayerSettings, RefereeSettings
 from agentleague.roles.stimuli import Answered, Headers, Stimulus
 from agentleague.runtime.clock import LoopClock, wall
-from agentleague.runtime.host import Host, Ledger
-from agentleague.runtime.settings import as_toml
+from agentleague.runtime.host import Host
 from agentleague.runtime.state_files import StateFile
 from agentleague.runtime.strategy_runner import AtOnce, Strategy, ThreadRunner
 from agentleague.transport.callers import Proxies
@@ -51,7 +44,6 @@ T = TypeVar("T")
 KEEP_SECONDS = 1.0  # between two looks whether the state of an agent has changed
 PORTS_TRIED = 1000  # before an agent that moves on to the next free port gives up
 SELF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where to listen -> what this machine calls instead
-WRITTEN_SECONDS = 0.005  # between two looks whether the first row of a league is on disk
 
 
 class CannotListen(OSError):
@@ -313,101 +305,6 @@ class Running:
             self.failed.set_result(error)
 
 
-class Home(NamedTuple):
-    """Where a manager keeps its league; a `seed` makes the draws of a new one foretellable."""
-
-    directory: Path
-    seed: str | None = None
-    resumes: bool = True  # whether a league that is there already goes on, or is an error
-    logs: bool = False  # whether a log is kept beside the journal
-    given: Mapping[str, Any] | None = None  # the settings to keep for its next start
-    accepts_loss: bool = False  # whether a league that has lost rows goes on without them
-    survives: bool = True  # whether its journal survives a power cut
-    # Keeps files, from the league's id, its last row and the manager's URL; what ends it.
-    files: Callable[[Path, str, int, str], Callable[[], None]] | None = None
-
-
-async def open_manager(
-    settings: ManagerSettings,
-    home: Home,
-    place: Place,
-    load_game: Callable[[str], Game] | None = None,
-) -> Running:
-    """A manager whose journal lies in its home; a league that is there already goes on.
-
-    Raises StorageError, and Claimed where another manager or league is; OSError of a busy port.
-    """
-    from agentleague.league.league import League
-    from agentleague.manager.role import Manager
-    from agentleague.runtime import plugins
-    from agentleague.runtime.host import JournalArchive
-    from agentleague.runtime.mcp_hosts import McpHosts
-    from agentleague.runtime.state_files import keep_settings, read_secrets, write_secrets
-    from agentleague.storage.directory import open_journal
-
-    directory, seed = home.directory, home.seed
-    loop = asyncio.get_running_loop()
-    clock = LoopClock(loop)
-    game = (load_game or plugins.load_game)(settings.game_type)
-    game.start(settings.game_options)
-    managers: list[Manager] = []  # The port is opened first, so that a busy one leaves no trace.
-    policy = place.policy(
-        "manager",
-        is_known=lambda token: bool(managers) and managers[0].is_known(token),
-        is_referee=lambda token: bool(managers) and managers[0].is_referee(token),
-        seat_of=lambda token: managers[0].seat_of(token) if managers else None,
-        may_call=lambda *about: bool(managers) and managers[0].may_call(*about),
-    )
-    transport = HttpTransport(clock, policy)
-    url, here = await place.open(transport), place.here(transport.port)
-    journal = open_journal(directory, wall, partial(_deliver, loop), survives=home.survives)
-    try:
-        # In threads, so that callers meanwhile are told that the manager is starting.
-        is_there = await asyncio.to_thread(_is_there, settings, home, journal)
-        accept_loss = home.accepts_loss
-        await asyncio.to_thread(journal.claim, settings.league_id, accept_loss=accept_loss)
-        journal.publish(here)
-        secrets = read_secrets(directory, seed) if is_there else write_secrets(directory, seed)
-        if home.given is not None:
-            keep_settings(directory, home.given)
-        archive = JournalArchive(journal, settings.league_id)
-        manager = Manager(
-            settings, secrets, game, check_endpoint=place.guard.check_agent, league=League(archive)
-        )
-        manager.league.manager_url = url
-        ledger = Ledger(journal, settings.league_id, receipt=manager.receipt)
-        host = Host(manager, clock, transport, ledger=ledger)
-        manager.lost_until = journal.lost.context["lost_until"] if journal.lost else None
-        if is_there:
-            await asyncio.to_thread(_replay, host, journal.read(settings.league_id))
-    except BaseException:
-        journal.close()
-        await transport.stop()
-        raise
-    managers.append(manager)
-    running = begin(host, transport, url, journal.close)
-    McpHosts(running, settings, game, url=here, admin_token=secrets.admin_token)
-    running.try_new_agents(place.guard, is_awaited=settings.unreachable == "refuse")
-    if home.logs:
-        _keep_log(running, directory / "log" / "manager.jsonl")
-    # Who is told of it can read it. (A full disk is no event.)
-    while not host.is_written and journal.state == "ok":  # noqa: ASYNC110
-        await asyncio.sleep(WRITTEN_SECONDS)
-    if home.files:
-        at = (settings.league_id, manager.league.seq, url)
-        running.closing.append(home.files(directory, *at))
-    return running
-
-
-def _replay(host: Host, rows: Iterator[Row]) -> None:
-    gc.disable()  # What is read stays: there is nothing to collect.
-    try:
-        host.replay(rows, read_event)
-        gc.freeze()
-    finally:
-        gc.enable()
-
-
 async def open_referee(
     make: Callable[[str], RefereeSettings],
     place: Place,
@@ -478,24 +375,6 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         return runner.run(main)
 
 
-def _deliver(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    """Run on the loop's thread; when the loop is gone, nobody waits any more."""
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(call)
-
-
-def _keep_log(running: Running, path: Path) -> None:
-    from agentleague.runtime.log import LogFile, LogHandler
-
-    log, logger = LogFile(path, wall), logging.getLogger("agentleague")
-    handlers = [LogHandler(log.write), logging.StreamHandler()]  # A full disk holds no log.
-    for handler in handlers:
-        logger.addHandler(handler)
-        running.closing.append(partial(logger.removeHandler, handler))
-    running.watch(log.write)
-    running.closing.append(log.close)
-
-
 def _prepare(role: Agent, place: Place, state: StateFile | None) -> None:
     """It shows the token and the claim of its last run, or a new claim if there was none."""
     kept = state.agent if state else AgentState()
@@ -521,79 +400,3 @@ def begin(
     running.closing.extend(close)
     host.start(wall() - asyncio.get_running_loop().time())
     return running
-
-
-def _is_there(settings: ManagerSettings, home: Home, journal: "Journal") -> bool:
-    """Whether the directory holds this league, which then goes on. Raises StorageError."""
-    from agentleague.storage.directory import has_journal_file
-
-    directory = home.directory
-    leagues = journal.leagues() if has_journal_file(directory) else ()
-    if leagues and not home.resumes:
-        raise Claimed(
-            f"{directory} holds a league already, which this command does not resume; see it with: "
-            f"league standings --dir {directory}, or play another with: --dir ANOTHER"
-        )
-    if home.accepts_loss and not leagues:
-        raise StorageError(f"{directory} has no league to go on with; leave out --accept-loss")
-    if leagues:
-        check_rules(settings, journal.read(leagues[0]), str(directory))
-    return bool(leagues)
-
-
-def check_rules(settings: ManagerSettings, rows: Iterator[Row], directory: str) -> None:
-    """Raises StorageError if a league was begun with other rules; it names the first."""
-    opened = _opened(next(rows))
-    league_id = opened.league_id
-    for name, had in (("join", opened.has_join_code), ("referee", opened.has_referee_code)):
-        if had is True and not getattr(settings, f"{name}_code"):
-            raise StorageError(
-                f"{league_id} was begun with a {name} code, and now there is none; give it with "
-                f"LEAGUE_{name.upper()}_CODE, in the file of settings, or with --{name}-code"
-            )
-    for name, begun in rules_of(opened).items():
-        value = getattr(settings, name)
-        if (list(value) if isinstance(value, tuple) else value) != begun:
-            raise StorageError(
-                f"{league_id} was begun with {name} = {as_toml(begun)}, and now it is "
-                f"{as_toml(value)}; a league keeps its rules, so leave that out, or "
-                f"{_instead(rows, directory)}"
-            )
-
-
-def rules_of(opened: LeagueOpened) -> dict[str, Any]:
-    """The settings that a league was begun with and keeps to its end."""
-    points = zip(("win_points", "draw_points", "loss_points"), opened.points, strict=True)
-    names = ("league_id", "game_type", "cycles", "tie_breaks", "seeded")
-    own = {name: getattr(opened, name) for name in names}
-    kept = {**own, **dict(points), **asdict(opened.rules)}
-    return {name: value for name, value in kept.items() if value is not UNSET}  # Newer than it.
-
-
-def kept_rules(directory: Path) -> dict[str, Any]:
-    """The rules of the league that is in a directory; none if there is none that can be read."""
-    from agentleague.storage.directory import open_reader
-
-    journal = open_reader(directory)
-    try:
-        return next((rules_of(_opened(next(journal.read(each)))) for each in journal.leagues()), {})
-    except StorageError:  # The manager, which opens it next, says what is wrong with it.
-        return {}
-
-
-def _opened(first: Row) -> LeagueOpened:
-    opened = read_event(first.kind, first.version, first.body)
-    if not isinstance(opened, LeagueOpened) or opened.league_id != first.league_id:
-        league_id = first.league_id
-        raise Damaged(f"the journal of {league_id} begins with {first.kind!r}, not with its rules")
-    return opened
-
-
-def _instead(rows: Iterator[Row], directory: str) -> str:
-    """How to play by the other rules; a league in which nobody is yet may be thrown away."""
-    if any(row.kind == "player_registered" for row in rows):
-        return "begin another league with: --dir ANOTHER"
-    return (
-        "let it begin anew, since no player has registered yet: remove it with: rm -r "
-        f"{shlex.quote(directory)} and then type the same again"
-    )

@@ -30,8 +30,9 @@ from agentleague.manager import notices
 from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import LocalPlayer, Played, play, raise_descriptor_limit
+from agentleague.runtime.managers import Home
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import Home, run
+from agentleague.runtime.processes import run
 from agentleague.runtime.settings import Given, describe
 from agentleague.runtime.state_files import new_league_id
 from agentleague.storage.directory import has_journal

@@ -33,9 +33,10 @@ from agentleague.protocol.join_codes import is_guessable, is_published
 from agentleague.records.reading import open_league
 from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime.managers import Home, kept_rules, open_manager
 from agentleague.runtime.network import check_wish, place_of_manager
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import CannotListen, Home, kept_rules, open_manager, run
+from agentleague.runtime.processes import CannotListen, run
 from agentleague.runtime.settings import Given, as_toml, describe
 from agentleague.runtime.state_files import kept_settings, new_join_code, new_league_id
 from agentleague.storage.directory import SETTINGS_NAME, has_journal_file, remedy

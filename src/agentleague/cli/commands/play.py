@@ -31,8 +31,9 @@ from agentleague.records.player_story import player_match
 from agentleague.records.reading import event_of
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import play
+from agentleague.runtime.managers import Home
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import Home, run
+from agentleague.runtime.processes import run
 from agentleague.runtime.state_files import new_league_id
 from agentleague.storage.directory import open_reader
 
