@@ -2,6 +2,9 @@
 
 import json
 import logging
+import os
+import resource
+import shutil
 
 import pytest
 
@@ -28,6 +31,11 @@ def opened(path, **limits):
     return LogFile(path, lambda: AT, LogLimits(flush_seconds=NEVER, **limits))
 
 
+def wait_for_line(path):
+    while not path.exists() or not path.read_bytes().endswith(b"\n"):
+        pass
+
+
 def test_a_line_is_json_with_time_and_level(path):
     log = opened(path)
     log.write(note("Grüße 🦊"))
@@ -47,8 +55,7 @@ def test_a_line_is_json_with_time_and_level(path):
 def test_it_is_written_while_the_manager_runs(path):
     log = LogFile(path, lambda: AT, LogLimits(flush_seconds=0.001))
     log.write(note("first"))
-    while not path.exists() or not path.read_bytes().endswith(b"\n"):
-        pass
+    wait_for_line(path)
     log.write(note("second"))
     log.close()
 
@@ -64,16 +71,62 @@ def test_a_second_run_goes_on_in_the_same_file(path):
     assert [line["text"] for line in read(path)] == ["first", "second"]
 
 
-def test_a_long_log_is_moved_aside_and_two_files_are_all_there_is(path):
+def test_a_long_log_is_moved_aside_and_the_oldest_file_is_removed(path):
     for number in range(9):
-        log = opened(path, size_bytes=300)
+        log = opened(path, size_bytes=400, former=2)
         log.write(note(f"{number} " + "x" * 100))
         log.close()
 
-    files = sorted(path.parent.iterdir())
-    assert [file.name for file in files] == ["manager.jsonl", "manager.jsonl.1"]
-    assert all(file.stat().st_size <= 300 for file in files)
-    assert read(path)[-1]["text"].startswith("8 ")
+    names = ["manager.jsonl", "manager.jsonl.1", "manager.jsonl.2"]
+    assert sorted(file.name for file in path.parent.iterdir()) == names
+    files = [path.with_name(name) for name in names]
+    assert [[line["text"][0] for line in read(file)] for file in files] == [
+        ["8"],
+        ["6", "7"],
+        ["4", "5"],
+    ]
+    assert all(file.stat().st_size <= 400 for file in files)
+
+
+def test_a_log_may_be_moved_or_cut_while_it_is_written(path):
+    log = LogFile(path, lambda: AT, LogLimits(flush_seconds=0.001))
+    moved, copied = path.with_suffix(".moved"), path.with_suffix(".copied")
+    log.write(note("moved"))
+    wait_for_line(path)
+    path.rename(moved)  # as logrotate does
+    log.write(note("copied"))
+    wait_for_line(path)
+    shutil.copy(path, copied)
+    os.truncate(path, 0)  # as its copytruncate does
+    log.write(note("last"))
+    log.close()
+
+    assert [[line["text"] for line in read(file)] for file in (moved, copied, path)] == [
+        ["moved"],
+        ["copied"],
+        ["last"],
+    ]
+
+
+def test_what_a_full_disk_did_not_take_is_written_when_there_is_room(path):
+    log = LogFile(path, lambda: AT, LogLimits(flush_seconds=0.001, lines=30))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))  # The write stops in a line.
+    try:
+        for number in range(20):
+            log.write(note(str(number)))
+        while not path.exists() or path.stat().st_size < 1_000:
+            pass
+        for number in range(20, 60):
+            log.write(note(str(number)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    log.close()
+
+    *lines, last = [line["text"] for line in read(path)]
+    assert lines == [str(number) for number in range(len(lines))]
+    assert last == f"{60 - len(lines)} lines were left out"
+    assert 40 <= len(lines) < 60
 
 
 def test_unknown_callers_cannot_fill_it_with_warnings(path):

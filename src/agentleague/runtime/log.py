@@ -2,7 +2,8 @@
 
 INFO has decisions and how the agent fares, WARNING what was refused or failed, DEBUG every message.
 A line names messages and never holds one, and a token in another field is made unreadable. Writing
-never waits: on a full disk lines are lost, and each second has room for a limited number of them.
+never waits: what a full disk does not take waits in memory, and what has no room there is left out
+and counted. The file is opened for each flush, so that `logrotate` may move or cut it as it likes.
 """
 
 import logging
@@ -11,7 +12,9 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from typing import Any, ClassVar
@@ -250,8 +253,9 @@ _WORDS = {  # of all but decisions
 class LogLimits:
     """The limits of one log file."""
 
-    size_bytes: int = 50_000_000  # then the file is renamed to .1, and a former .1 is gone
-    lines: int = 20_000  # between two flushes
+    size_bytes: int = 50_000_000  # then the file is renamed to .1, a former .1 to .2, and so on
+    former: int = 4  # such files; the oldest is removed
+    lines: int = 20_000  # that wait for the next flush
     warnings: int = 500  # of them, because anybody can cause as many as they like
     flush_seconds: float = 1.0  # between two flushes
 
@@ -268,6 +272,7 @@ class LogFile:
         self._path, self._wall, self._limits = path, wall, limits
         self._waiting: deque[tuple[float, Entry]] = deque()
         self._warnings = self._left_out = 0  # since the last flush
+        self._unwritten, self._is_new = b"", True  # lines, of which the disk has none yet
         self._closing = threading.Event()
         self._thread = Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
@@ -293,25 +298,43 @@ class LogFile:
         self._flush()
 
     def _flush(self) -> None:
+        with suppress(OSError):  # No room, or no directory: the next flush tries it again.
+            self._write_out()
+            self._unwritten, self._is_new = self._lines(), True
+            self._write_out()
+
+    def _lines(self) -> bytes:
+        """What waits, as it is written."""
         lines = [_written(*self._waiting.popleft()) for _ in range(len(self._waiting))]
         self._warnings, left_out, self._left_out = 0, self._left_out, 0
         if left_out:
             text = f"{left_out} lines were left out"
             note = Entry(level=logging.WARNING, event="left_out", text=text)
             lines.append(_written(self._wall(), note))
-        if lines:
-            try:
-                self._append(b"".join(lines))
-            except OSError:  # No room, or no directory: the next flush says so.
-                self._left_out += len(lines)
+        return b"".join(lines)
 
-    def _append(self, data: bytes) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self._path.exists() and self._path.stat().st_size + len(data) > self._limits.size_bytes:
-            os.replace(self._path, self._path.with_name(f"{self._path.name}.1"))
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with open(descriptor, "ab") as file:
-            file.write(data)
+    def _write_out(self) -> None:
+        while self._unwritten:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self._is_new:  # Else the second half of a line would stand in another file.
+                self._rotate()
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                self._unwritten = self._unwritten[os.write(file, self._unwritten) :]
+                self._is_new = False
+            finally:
+                os.close(file)
+
+    def _rotate(self) -> None:
+        """Rename the files of before, if what is to be written does not fit."""
+        with suppress(FileNotFoundError):
+            size = self._path.stat().st_size
+            if size and size + len(self._unwritten) > self._limits.size_bytes:
+                names = [self._path.name]
+                names += [f"{self._path.name}.{n}" for n in range(1, self._limits.former + 1)]
+                for name, older in reversed(list(pairwise(names))):
+                    with suppress(FileNotFoundError):
+                        os.replace(self._path.with_name(name), self._path.with_name(older))
 
 
 class LogHandler(logging.Handler):
