@@ -72,3 +72,11 @@ def test_the_end_point_of_a_seat_is_a_path_at_the_manager():
 @pytest.mark.parametrize("path", ["/seats/P07/mcp", "http://10.0.0.9:8000/seats/P07/mcp"])
 def test_a_seat_is_called_where_the_caller_reaches_the_manager(path):
     assert seats.url_at("http://[::1]:8000/mcp", path) == "http://[::1]:8000/seats/P07/mcp"
+
+
+@pytest.mark.parametrize("path", ["/seats/P07", "http://10.0.0.9:8000/leagues/seats/seats/P07"])
+@pytest.mark.parametrize("above", ["", "/leagues/cup", "/leagues/seats"])
+def test_a_manager_below_a_path_has_its_seats_there(path, above):
+    there = f"http://127.0.0.1:8000{above}"
+
+    assert seats.url_at(f"{there}/mcp", path) == f"{there}/seats/P07"

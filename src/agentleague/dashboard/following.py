@@ -99,7 +99,7 @@ class Following:
             kept = kept_settings(self.directory)
             host = place_of_pages(kept.get("bind", ""), 0, ()).called_at
             host = f"[{host}]" if ":" in host else host
-            here = f"http://{host}:{urlsplit(url).port}/mcp" if host else url
+            here = f"http://{host}:{urlsplit(url).port}{urlsplit(url).path}" if host else url
             return str(kept.get("endpoint") or here)
         return url
 

@@ -247,6 +247,7 @@ def _names() -> tuple[str, ...]:
 
 PORT = 8000  # where a manager is unless it is told otherwise
 HOST = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9a-fA-F:.]+\]")
+HOST_OR_LEAGUE = re.compile(r"[^/]+(/leagues/[^/?#]+/?)?", re.DOTALL)
 HOST_AND_PORT = re.compile(r"[^/]+:[0-9]+(/.*)?", re.DOTALL)
 
 
@@ -259,4 +260,4 @@ def manager_url(text: str) -> str:
     if HOST_AND_PORT.fullmatch(text):
         text = f"http://{text}"
     _, _, rest = text.partition("://")
-    return f"{text}/mcp" if rest and "/" not in rest else text
+    return f"{text.rstrip('/')}/mcp" if HOST_OR_LEAGUE.fullmatch(rest) else text

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from agentleague.errors import UNREACHABLE, EndpointNotAllowed, LeagueError, NoAnswer, NoConnection
-from agentleague.protocol.seats import is_seat
+from agentleague.protocol.seats import PREFIX as SEATS
 from agentleague.protocol.tokens import proof_line
 from agentleague.roles.ports import Cancel
 from agentleague.transport.event_loop import Deadlines, WriteBatching, descriptors
@@ -65,7 +65,7 @@ class Origin:
         self.is_swept = False  # Whether a timer will look at the idle ones.
         # What is late and was not sent: no player at a seat is to blame for it.
         at_seat = partial(NoConnection, kind=UNREACHABLE)
-        self.unsent: Callable[..., LeagueError] = at_seat if is_seat(endpoint.path) else NoAnswer
+        self.unsent: Callable[..., LeagueError] = at_seat if SEATS in endpoint.path else NoAnswer
 
     def pump(self) -> None:
         """Sends what waits, first come first served, as far as there are connections."""
@@ -180,7 +180,7 @@ class HttpClient:
         if self._shared is None:
             loop = asyncio.get_running_loop()
             self._shared = Deadlines(loop), WriteBatching(loop), set()
-        key, limits = (*endpoint[:3], is_seat(endpoint.path)), self._limits
+        key, limits = (*endpoint[:3], SEATS in endpoint.path), self._limits
         if key[3]:  # Each call waits there as long as a player thinks.
             most = max(limits.connections_per_origin, limits.kept)
             limits = replace(limits, connections_per_origin=most)

@@ -176,7 +176,7 @@ def _pages_of(manager: str, directory: Path) -> str:
     where = urlsplit(manager)
     connection = HTTPConnection(str(where.hostname), where.port, timeout=10)
     try:
-        connection.request("GET", "/")
+        connection.request("GET", f"{where.path.rpartition('/')[0]}/")
         pages = connection.getresponse().headers.get("Location")
     except OSError:
         raise click.ClickException(no_manager(directory)) from None
