@@ -22,7 +22,7 @@ from agentleague.records.export import write_file
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
-from agentleague.storage.directory import open_reader
+from agentleague.storage.directory import JournalPlace, open_reader
 
 log = logging.getLogger(__name__)
 ROWS_A_TURN = 250
@@ -33,14 +33,14 @@ About = list[tuple[str, Event]]  # when something was decided, and what
 
 
 class SharedFiles:
-    """The files under `out`, from the journal in `directory`, which is its league's archive."""
+    """The files under `out`, from the journal at `place`, which is its league's archive."""
 
     at_hand = ROWS_A_TURN
 
     def __init__(
-        self, directory: Path, league_id: str, out: Path, before: int = 0, manager_url: str = ""
+        self, place: JournalPlace, league_id: str, out: Path, before: int = 0, manager_url: str = ""
     ) -> None:
-        self._journal, self._league_id, self._out = open_reader(directory), league_id, out
+        self._journal, self._league_id, self._out = open_reader(place), league_id, out
         self._league = League(self)
         self._league.manager_url = manager_url
         self._about: dict[str, About] = {}  # matches that are not written to their end
@@ -172,8 +172,11 @@ class FilesThread:
 
 
 def keep_files(
-    out: str, directory: Path, league_id: str, before: int, manager_url: str
+    out: str, place: JournalPlace, league_id: str, before: int, manager_url: str
 ) -> Callable[[], None]:
-    """Begin to write the files of the league in `directory`; what to call in the end."""
-    out_path = Path(out or directory / "shared")
-    return FilesThread(SharedFiles(directory, league_id, out_path, before, manager_url)).close
+    """Begin to write the files of a league, beside its journal unless `out` says where.
+
+    Returns what to call in the end.
+    """
+    out_path = Path(out) if out or not isinstance(place, Path) else place / "shared"
+    return FilesThread(SharedFiles(place, league_id, out_path, before, manager_url)).close

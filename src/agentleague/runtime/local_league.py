@@ -133,7 +133,7 @@ async def play(  # noqa: PLR0913 - what a league is played with.
     worker_groups: list[Workers] = []
     try:
         worker_groups.append(RemoteWorkers(referees) if remote else LocalWorkers(referees))
-        key = read_secrets(home.directory).admin_token
+        key = read_secrets(home.at).admin_token
         worker_groups += [player(manager.url, key) for player in local_players]
         built_in = settings.players - len(local_players)
         for first, end in pairwise(built_in * number // groups for number in range(groups + 1)):

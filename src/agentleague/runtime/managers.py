@@ -21,7 +21,7 @@ from agentleague.league.events import LeagueOpened, read_event
 from agentleague.league.league import League
 from agentleague.manager.role import Manager
 from agentleague.roles.ports import Journal, Row
-from agentleague.roles.settings import ManagerSettings
+from agentleague.roles.settings import ManagerSettings, Secrets
 from agentleague.runtime import plugins
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host, JournalArchive, Ledger
@@ -30,7 +30,16 @@ from agentleague.runtime.mcp_hosts import McpHosts
 from agentleague.runtime.processes import Place, Running, begin
 from agentleague.runtime.settings import as_toml
 from agentleague.runtime.state_files import keep_settings, read_secrets, write_secrets
-from agentleague.storage.directory import has_journal_file, open_journal, open_reader
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.directory import (
+    JournalPlace,
+    another,
+    as_option,
+    has_journal_file,
+    open_journal,
+    open_reader,
+)
+from agentleague.storage.kept import log_path
 from agentleague.transport.http import HttpTransport
 
 WRITTEN_SECONDS = 0.005  # between two looks whether the first row of a league is on disk
@@ -40,7 +49,7 @@ Load = Callable[[str], Game]
 class Home(NamedTuple):
     """Where a manager keeps its league; a `seed` makes the draws of a new one foretellable."""
 
-    directory: Path
+    at: JournalPlace
     seed: str | None = None
     resumes: bool = True  # whether a league that is there already goes on, or is an error
     logs: bool = False  # whether a log is kept beside the journal
@@ -48,7 +57,7 @@ class Home(NamedTuple):
     accepts_loss: bool = False  # whether a league that has lost rows goes on without them
     survives: bool = True  # whether its journal survives a power cut
     # Keeps files, from the league's id, its last row and the manager's URL; what ends it.
-    files: Callable[[Path, str, int, str], Callable[[], None]] | None = None
+    files: Callable[[JournalPlace, str, int, str], Callable[[], None]] | None = None
 
 
 class ManagerTransport:
@@ -86,7 +95,7 @@ async def open_manager(
     transport = ManagerTransport(place)
     await transport.open()  # First, so that a busy port leaves no trace.
     deliver = partial(_deliver, asyncio.get_running_loop())
-    journal = open_journal(home.directory, wall, deliver, survives=home.survives)
+    journal = open_journal(home.at, wall, deliver, survives=home.survives)
     try:
         running = await open_league(settings, home, transport, journal, game)
     except BaseException:
@@ -95,13 +104,13 @@ async def open_manager(
         raise
     running.closing.append(journal.close)
     if home.logs:
-        _keep_log(running, home.directory / "log" / "manager.jsonl")
+        _keep_log(running, log_path(home.at))
     # Who is told of it can read it. (A full disk is no event.)
     while not running.host.is_written and journal.state == "ok":  # noqa: ASYNC110
         await asyncio.sleep(WRITTEN_SECONDS)
     if home.files:
         at = (settings.league_id, running.host.role.league.seq, running.url)  # type: ignore[attr-defined]
-        running.closing.append(home.files(home.directory, *at))
+        running.closing.append(home.files(home.at, *at))
     return running
 
 
@@ -113,14 +122,12 @@ async def open_league(
     game: Game,
 ) -> Running:
     """A league whose transport and journal are open; the journal is not closed with it."""
-    directory, seed, league_id = home.directory, home.seed, settings.league_id
+    league_id = settings.league_id
     # In threads, so that callers meanwhile are told that the manager is starting.
     is_there = await asyncio.to_thread(_is_there, settings, home, journal)
     await asyncio.to_thread(journal.claim, league_id, accept_loss=home.accepts_loss)
     journal.publish(transport.here)
-    secrets = read_secrets(directory, seed) if is_there else write_secrets(directory, seed)
-    if home.given is not None:
-        keep_settings(directory, home.given)
+    secrets = await asyncio.to_thread(_kept, home, is_there)
     guard, archive = transport.place.guard, JournalArchive(journal, league_id)
     manager = Manager(
         settings, secrets, game, check_endpoint=guard.check_agent, league=League(archive)
@@ -136,6 +143,14 @@ async def open_league(
     McpHosts(running, settings, game, url=transport.here, admin_token=secrets.admin_token)
     running.try_new_agents(guard, is_awaited=settings.unreachable == "refuse")
     return running
+
+
+def _kept(home: Home, is_there: bool) -> Secrets:
+    """The secrets of a league; the settings are kept beside them."""
+    secrets = (read_secrets if is_there else write_secrets)(home.at, home.seed)
+    if home.given is not None:
+        keep_settings(home.at, home.given)
+    return secrets
 
 
 def _replay(host: Host, rows: Iterator[Row]) -> None:
@@ -164,22 +179,25 @@ def _keep_log(running: Running, path: Path) -> None:
 
 
 def _is_there(settings: ManagerSettings, home: Home, journal: Journal) -> bool:
-    """Whether the directory holds this league, which then goes on. Raises StorageError."""
-    directory = home.directory
-    leagues = journal.leagues() if has_journal_file(directory) else ()
+    """Whether there is this league, which then goes on. Raises StorageError."""
+    at = home.at
+    if isinstance(at, DatabaseUrl):
+        leagues = [each for each in journal.leagues() if each == settings.league_id]
+    else:
+        leagues = [*journal.leagues()] if has_journal_file(at) else []
     if leagues and not home.resumes:
         raise Claimed(
-            f"{directory} holds a league already, which this command does not resume; see it with: "
-            f"league standings --dir {directory}, or play another with: --dir ANOTHER"
+            f"{at} holds a league already, which this command does not resume; see it with: "
+            f"league standings {as_option(at)}, or play another with: {another(at)}"
         )
     if home.accepts_loss and not leagues:
-        raise StorageError(f"{directory} has no league to go on with; leave out --accept-loss")
+        raise StorageError(f"{at} has no league to go on with; leave out --accept-loss")
     if leagues:
-        check_rules(settings, journal.read(leagues[0]), str(directory))
+        check_rules(settings, journal.read(leagues[0]), at)
     return bool(leagues)
 
 
-def check_rules(settings: ManagerSettings, rows: Iterator[Row], directory: str) -> None:
+def check_rules(settings: ManagerSettings, rows: Iterator[Row], at: JournalPlace) -> None:
     """Raises StorageError if a league was begun with other rules; it names the first."""
     opened = _opened(next(rows))
     league_id = opened.league_id
@@ -195,7 +213,7 @@ def check_rules(settings: ManagerSettings, rows: Iterator[Row], directory: str) 
             raise StorageError(
                 f"{league_id} was begun with {name} = {as_toml(begun)}, and now it is "
                 f"{as_toml(value)}; a league keeps its rules, so leave that out, or "
-                f"{_instead(rows, directory)}"
+                f"{_instead(rows, at)}"
             )
 
 
@@ -208,11 +226,12 @@ def rules_of(opened: LeagueOpened) -> dict[str, Any]:
     return {name: value for name, value in kept.items() if value is not UNSET}  # Newer than it.
 
 
-def kept_rules(directory: Path) -> dict[str, Any]:
-    """The rules of the league that is in a directory; none if there is none that can be read."""
-    journal = open_reader(directory)
+def kept_rules(at: JournalPlace) -> dict[str, Any]:
+    """The rules of the league that is in a place; none if there is none that can be read."""
+    journal = open_reader(at)
     try:
-        return next((rules_of(_opened(next(journal.read(each)))) for each in journal.leagues()), {})
+        named = [at.league_id] if isinstance(at, DatabaseUrl) else journal.leagues()
+        return next((rules_of(_opened(next(journal.read(each)))) for each in named), {})
     except StorageError:  # The manager, which opens it next, says what is wrong with it.
         return {}
 
@@ -225,11 +244,11 @@ def _opened(first: Row) -> LeagueOpened:
     return opened
 
 
-def _instead(rows: Iterator[Row], directory: str) -> str:
+def _instead(rows: Iterator[Row], at: JournalPlace) -> str:
     """How to play by the other rules; a league in which nobody is yet may be thrown away."""
-    if any(row.kind == "player_registered" for row in rows):
-        return "begin another league with: --dir ANOTHER"
+    if isinstance(at, DatabaseUrl) or any(row.kind == "player_registered" for row in rows):
+        return f"begin another league with: {another(at)}"
     return (
         "let it begin anew, since no player has registered yet: remove it with: rm -r "
-        f"{shlex.quote(directory)} and then type the same again"
+        f"{shlex.quote(str(at))} and then type the same again"
     )

@@ -250,15 +250,19 @@ def read_settings(
     cls: type,
     *,
     file: Path | None = None,
+    text: bytes | None = None,
     environment: Mapping[str, str],
     options: Mapping[str, Any],
 ) -> Given:
-    """What was given for a role. Raises SettingError, with a line for each that cannot be."""
+    """What was given for a role. Raises SettingError, with a line for each that cannot be.
+
+    `text` is what a file holds that lies on no disk.
+    """
     rows = {row.name: row for row in describe(cls)}
     values: dict[str, Any] = {}
     places: dict[str, str] = {}
     sources = (
-        _from_file(rows, file) if file else (),
+        _from_file(rows, file, text) if file else (),
         _from_environment(rows, environment),
         _from_options(rows, options),
     )
@@ -277,10 +281,10 @@ def read_settings(
 Found = Iterable[tuple[str, str, Any]]  # name, place, and the value or what is wrong with it
 
 
-def _from_file(rows: Mapping[str, Setting], file: Path) -> Found:
+def _from_file(rows: Mapping[str, Setting], file: Path, kept: bytes | None) -> Found:
     import tomllib  # Few settings come from a file.
 
-    text = _text(file)
+    text = _text(file) if kept is None else kept.decode()
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # Also a number of 5,000 digits.

@@ -9,10 +9,10 @@ again what the other has overwritten. What a manager keeps is for it and the org
 import os
 import re
 import secrets
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from errno import ENOENT
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,10 @@ from agentleague.roles.agent import AgentState
 from agentleague.roles.settings import ManagerSettings, Secrets
 from agentleague.runtime.clock import wall
 from agentleague.runtime.settings import as_toml, read_settings
-from agentleague.storage.directory import SETTINGS_NAME
-from agentleague.storage.durable import sync_directory, write_private
+from agentleague.storage.directory import SETTINGS_NAME, JournalPlace, another
+from agentleague.storage.durable import write_private
+from agentleague.storage.kept import default_directory as default_directory
+from agentleague.storage.kept import read_kept, replace_file, write_kept
 from agentleague.storage.lock import set_lock
 
 FILES_MAX = 1000  # agents with the same command
@@ -57,21 +59,13 @@ class StateFile:
     def save(self, state: AgentState) -> None:
         """Keep this, and nothing else, for the next run; on disk before this returns."""
         if state.token or not self.agent.token:  # Else the manager gives none any more.
-            _replace(self.path, msgspec.json.encode(state))
+            replace_file(self.path, msgspec.json.encode(state))
             self.agent = state
 
     def close(self) -> None:
         """Let the next process with this command have it."""
         set_lock(self._lock, False)
         os.close(self._lock)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """All or nothing, whenever the machine stops; on disk before this returns."""
-    draft = path.with_suffix(".new")
-    write_private(draft, data)
-    os.replace(draft, path)
-    sync_directory(path.parent)
 
 
 def open_state(directory: Path, whose: Whose, files_max: int = FILES_MAX) -> StateFile:
@@ -113,19 +107,6 @@ def kept(
         yield state
     finally:
         state.close()
-
-
-def default_directory(environ: Mapping[str, str], home: Path, platform: str = sys.platform) -> Path:
-    """The place for such files: LEAGUE_STATE, or one in the user's home."""
-    if environ.get("LEAGUE_STATE"):
-        return Path(environ["LEAGUE_STATE"])
-    if platform == "win32":
-        base = environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
-    elif platform == "darwin":
-        base = home / "Library" / "Application Support"
-    else:
-        base = environ.get("XDG_STATE_HOME") or home / ".local" / "state"
-    return Path(base) / "agentleague"
 
 
 def _read(path: Path) -> AgentState:
@@ -191,57 +172,75 @@ class _File(msgspec.Struct):
     token_secret: str
 
 
-def write_secrets(directory: Path, seed: str | None) -> Secrets:
+def write_secrets(place: JournalPlace, seed: str | None) -> Secrets:
     """New secrets, on disk before this returns; draws follow from a seed, tokens never do."""
     made = new_secrets(seed)
     text = msgspec.json.encode(_File(made.draw_secret.hex(), made.token_secret.hex()))
     try:
-        write_private(directory / ADMIN_NAME, f"{made.admin_token}\n".encode())
-        write_private(directory / NAME, text)
-        sync_directory(directory)
+        write_kept(place, ADMIN_NAME, f"{made.admin_token}\n".encode())
+        write_kept(place, NAME, text)
     except OSError as error:
-        raise StorageError(f"cannot keep the league's secrets in {directory}: {error}") from None
+        raise StorageError(f"cannot keep the league's secrets in {place}: {error}") from None
     return made
 
 
-def keep_settings(directory: Path, given: Mapping[str, Any]) -> None:
+def keep_settings(place: JournalPlace, given: Mapping[str, Any]) -> None:
     """Keep what a manager was given for its next start, as TOML; on disk before this returns."""
     # The journal has the options of the game, as every rule; TOML may not be able to write them.
     lines = [f"{name} = {as_toml(given[name])}\n" for name in given if name != "game_options"]
-    text, path = "".join(lines).encode(), directory / SETTINGS_NAME
+    text = "".join(lines).encode()
     try:
-        if not path.is_file() or path.read_bytes() != text:  # It goes on with a full disk, too.
-            _replace(path, text)
+        if read_kept(place, SETTINGS_NAME) != text:  # It goes on with a full disk, too.
+            write_kept(place, SETTINGS_NAME, text)
     except OSError as error:
-        raise StorageError(f"cannot keep the league's settings in {directory}: {error}") from None
+        raise StorageError(f"cannot keep the league's settings in {place}: {error}") from None
 
 
-def kept_settings(directory: Path) -> Mapping[str, Any]:
-    """What the manager of a directory was given last. Raises SettingError if it cannot be read."""
-    path = directory / SETTINGS_NAME
-    if not path.exists():
+def kept_settings(place: JournalPlace) -> Mapping[str, Any]:
+    """What the manager of a league was given last. Raises SettingError if it cannot be read."""
+    where = place / SETTINGS_NAME if isinstance(place, Path) else Path(SETTINGS_NAME)
+    text = None
+    if isinstance(place, Path):
+        if not where.exists():
+            return {}
+    elif (text := read_kept(place, SETTINGS_NAME)) is None:
         return {}
-    return read_settings(ManagerSettings, file=path, environment={}, options={}).values
+    given: dict[str, Any] = {"environment": {}, "options": {}}
+    return read_settings(ManagerSettings, file=where, text=text, **given).values
 
 
-def read_secrets(directory: Path, seed: str | None = None) -> Secrets:
+def admin_token(place: JournalPlace) -> str:
+    """The organiser's key. Raises OSError or StorageError if it is not there, or not for you."""
+    return _needed(place, ADMIN_NAME).decode().strip()
+
+
+def _needed(place: JournalPlace, name: str) -> bytes:
+    data = read_kept(place, name)
+    if data is None:
+        where = f"{place / name}" if isinstance(place, Path) else name
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT), where)
+    return data
+
+
+def read_secrets(place: JournalPlace, seed: str | None = None) -> Secrets:
     """The league's secrets. Raises StorageError if they are unreadable, or the seed is another."""
     try:
-        kept = msgspec.json.decode((directory / NAME).read_bytes(), type=_File)
-        admin_token = (directory / ADMIN_NAME).read_text().strip()
-        if not admin_token:
+        kept = msgspec.json.decode(_needed(place, NAME), type=_File)
+        token = admin_token(place)
+        if not token:
             raise ValueError(f"{ADMIN_NAME} is empty")
         token_secret = bytes.fromhex(kept.token_secret)
-        found = Secrets(bytes.fromhex(kept.draw_secret), token_secret, admin_token)
+        found = Secrets(bytes.fromhex(kept.draw_secret), token_secret, token)
     except (OSError, ValueError, msgspec.DecodeError, RecursionError) as error:
         raise StorageError(
-            f"the secrets of the league in {directory} cannot be read ({error}); without its "
+            f"the secrets of the league in {place} cannot be read ({error}); without its "
             f"{NAME} and {ADMIN_NAME} a league can be looked at and verified, but not resumed"
         ) from None
     if seed is not None and new_secrets(seed).draw_secret != found.draw_secret:
+        keeper = "directory" if isinstance(place, Path) else "database"
         raise StorageError(
-            f"the league in {directory} was begun with another --seed; leave it out, since the "
-            "directory keeps it, or begin another league with: --dir ANOTHER"
+            f"the league in {place} was begun with another --seed; leave it out, since the "
+            f"{keeper} keeps it, or begin another league with: {another(place)}"
         )
     return found
 

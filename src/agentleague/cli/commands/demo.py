@@ -122,7 +122,7 @@ def command(
     with temporary as folder:
         files = partial(keep_files, settings.shared_dir) if kept and settings.files else None
         home = Home(Path(folder), seed, files=files)
-        seats = human_seat.seats_for(human, home.directory, typed)
+        seats = human_seat.seats_for(human, Path(folder), typed)
         own: list[LocalPlayer] = [*named, *seats]
 
         async def league() -> None:

@@ -1,0 +1,183 @@
+"""What is kept beside a journal: the secrets of a league, and what its manager was given.
+
+Beside a journal in a directory it lies in files that only their owner may read. In a database each
+is encrypted with the service key, which never goes there: every machine that runs its leagues holds
+it in a file.
+"""
+
+import os
+import secrets
+import sys
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentleague.errors import StorageError
+from agentleague.storage.database import INSTALL, ask
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.directory import JournalPlace
+from agentleague.storage.durable import sync_directory, write_private
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+KEY_VARIABLE = "LEAGUE_SERVICE_KEY_FILE"
+FINGERPRINT = ("", "service.key")  # of no league
+KEY_BYTES, NONCE_BYTES = 32, 12
+
+
+def read_kept(place: JournalPlace, name: str) -> bytes | None:
+    """What is kept under a name; None if nothing is. Raises OSError or StorageError."""
+    if isinstance(place, Path):
+        try:
+            return (place / name).read_bytes()
+        except FileNotFoundError:
+            return None
+    sealed = _row(place, place.league_id, name)
+    if sealed is None:
+        return None
+    from cryptography.exceptions import InvalidTag
+
+    nonce, text = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
+    try:
+        return _cipher(place).decrypt(nonce, text, _about(place, name))
+    except InvalidTag:
+        raise StorageError(f"{name} of {place} is not what a manager has kept there") from None
+
+
+def write_kept(place: JournalPlace, name: str, data: bytes) -> None:
+    """All or nothing, and safe before this returns. Raises OSError or StorageError."""
+    if isinstance(place, Path):
+        replace_file(place / name, data)
+        return
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    sealed = nonce + _cipher(place).encrypt(nonce, data, _about(place, name))
+    ask(
+        place,
+        "INSERT INTO agentleague.kept (league_id, name, data) VALUES (%s, %s, %s) "
+        "ON CONFLICT (league_id, name) DO UPDATE SET data = excluded.data",
+        *(place.league_id, name, sealed),
+    )
+
+
+def delete_kept(place: JournalPlace, name: str) -> None:
+    """Keep nothing under this name any more."""
+    if isinstance(place, Path):
+        (place / name).unlink(missing_ok=True)
+        return
+    about = (place.league_id, name)
+    ask(place, "DELETE FROM agentleague.kept WHERE league_id = %s AND name = %s", *about)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """All or nothing, whenever the machine stops; on disk before this returns."""
+    draft = path.with_suffix(".new")
+    try:
+        write_private(draft, data)
+        os.replace(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+def default_directory(environ: Mapping[str, str], home: Path, platform: str = sys.platform) -> Path:
+    """Where a user's programs keep files between two runs: LEAGUE_STATE, or one in the home."""
+    if environ.get("LEAGUE_STATE"):
+        return Path(environ["LEAGUE_STATE"])
+    if platform == "win32":
+        base = environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
+    elif platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = environ.get("XDG_STATE_HOME") or home / ".local" / "state"
+    return Path(base) / "agentleague"
+
+
+def state_directory() -> Path:
+    """Where this user's programs keep files between two runs."""
+    return default_directory(os.environ, Path.home())
+
+
+def log_path(place: JournalPlace) -> Path:
+    """Where the log of a league's manager lies, on its machine."""
+    if isinstance(place, Path):
+        return place / "log" / "manager.jsonl"
+    return state_directory() / "log" / f"{place.league_id}.jsonl"
+
+
+def key_file() -> Path:
+    """Where this machine has its service key, or would."""
+    named = os.environ.get(KEY_VARIABLE)
+    return Path(named) if named else state_directory() / "service.key"
+
+
+def service_key(url: DatabaseUrl) -> bytes:
+    """The key of all leagues in a database, made by the first use of an empty one.
+
+    Raises StorageError if this machine does not have it.
+    """
+    path, wanted = key_file(), _row(url, *FINGERPRINT)
+    try:
+        if wanted is None and not path.exists():
+            _make_key(path)
+        key = bytes.fromhex(path.read_text().strip())
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it holds no key"
+        raise StorageError(
+            f"the service key of {url} cannot be read from {path} ({why}); {_remedy(path)}"
+        ) from None
+    own = sha256(b"service key|" + key).digest()
+    if wanted is None:
+        ask(
+            url,
+            "INSERT INTO agentleague.kept (league_id, name, data) VALUES (%s, %s, %s) "
+            "ON CONFLICT DO NOTHING",
+            *(*FINGERPRINT, own),
+        )
+        wanted = _row(url, *FINGERPRINT)  # Two machines may have begun at once.
+    if len(key) != KEY_BYTES or wanted != own:
+        raise StorageError(f"{path} is not the service key of {url}; {_remedy(path)}")
+    return key
+
+
+def _make_key(path: Path) -> None:
+    """Make a file with a key, unless another process does so meanwhile."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    write_private(draft, secrets.token_bytes(KEY_BYTES).hex().encode() + b"\n")
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    sync_directory(path.parent)
+
+
+def _remedy(path: Path) -> str:
+    return (
+        f"copy that file from the machine that ran the first league of this database to {path}, "
+        f"readable by you alone (chmod 600), or name it with {KEY_VARIABLE}"
+    )
+
+
+def _row(url: DatabaseUrl, *about: str) -> bytes | None:
+    found = ask(url, "SELECT data FROM agentleague.kept WHERE league_id = %s AND name = %s", *about)
+    return bytes(found[0][0]) if found else None
+
+
+def _about(url: DatabaseUrl, name: str) -> bytes:
+    """What a text is bound to: moved to another league or name, it cannot be read."""
+    return f"{url.league_id}\0{name}".encode()
+
+
+def _cipher(url: DatabaseUrl) -> "AESGCM":
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError:
+        raise StorageError(
+            f"a league on PostgreSQL needs more packages; install them with: {INSTALL}"
+        ) from None
+    return AESGCM(service_key(url))

@@ -1,0 +1,146 @@
+"""Where a league lies, and what is kept beside its journal."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from agentleague.errors import StorageError
+from agentleague.runtime.state_files import keep_settings, kept_settings, read_secrets
+from agentleague.runtime.state_files import write_secrets as write
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.directory import as_option, manager_address, with_league
+from agentleague.storage.kept import delete_kept, key_file, read_kept, write_kept
+
+TABLES = """
+CREATE SCHEMA agentleague;
+CREATE TABLE agentleague.kept (
+    league_id text, name text, data bytea NOT NULL, PRIMARY KEY (league_id, name));
+CREATE TABLE agentleague.rows (league_id text, seq bigint, PRIMARY KEY (league_id, seq));
+CREATE TABLE agentleague.owners (
+    league_id text PRIMARY KEY, address text NOT NULL, lease_until timestamptz NOT NULL);
+GRANT ALL ON SCHEMA agentleague TO league;
+GRANT ALL ON ALL TABLES IN SCHEMA agentleague TO league;
+"""
+
+
+@pytest.fixture
+def url(database, postgres, tmp_path, monkeypatch):
+    """The league `cup` in a database with tables, seen from a machine of its own."""
+    monkeypatch.setenv("LEAGUE_STATE", str(tmp_path / "state"))
+    monkeypatch.delenv("LEAGUE_SERVICE_KEY_FILE", raising=False)
+    postgres.execute(TABLES, database.rpartition("/")[2])
+    return DatabaseUrl.parse(f"{database}#cup")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("postgres://ann:s%40me@db:5433/cups#cup", "postgresql://ann@db:5433/cups#cup"),
+        ("postgresql://db/cups?sslmode=verify-full&password=same", None),
+        ("postgresql://one:1,two:2/cups", "postgresql://one:1,two:2/cups"),
+        ("postgresql://[::1]:5432/cups", "postgresql://[::1]:5432/cups"),
+        ("postgresql:///?service=cups", "postgresql:///?service=cups"),
+    ],
+)
+def test_a_url_is_shown_without_its_password(typed, shown):
+    url = DatabaseUrl.parse(typed)
+
+    assert str(url) == (shown or "postgresql://db/cups?sslmode=verify-full")
+    assert repr(url) == f"DatabaseUrl({str(url)!r})"
+    assert DatabaseUrl.parse(str(url)).league_id == url.league_id
+
+
+@pytest.mark.parametrize(
+    "password", ["s@zyx", "s/zyx", "s?zyx", "s#zyx", "1#zyx", "1?zyx", "s:zyx", "5%zyx"]
+)
+def test_a_password_that_breaks_the_url_is_not_repeated(password):
+    with pytest.raises(StorageError, match="%40 for @") as wrong:
+        DatabaseUrl.parse(f"postgresql://ann:{password}@db/cups")
+
+    assert "zyx" not in str(wrong.value)
+
+
+def test_a_command_to_type_names_the_place():
+    assert as_option(Path("my cup")) == "--dir 'my cup'"
+    url = DatabaseUrl.parse("postgresql://ann:pw@db/cups#cup")
+    assert as_option(url) == "--journal 'postgresql://ann@db/cups#cup'"
+
+
+def test_a_directory_keeps_what_only_its_owner_may_read(tmp_path):
+    write_kept(tmp_path, "admin.token", b"secret")
+
+    assert read_kept(tmp_path, "admin.token") == b"secret"
+    assert stat.S_IMODE((tmp_path / "admin.token").stat().st_mode) == 0o600
+    delete_kept(tmp_path, "admin.token")
+    assert read_kept(tmp_path, "admin.token") is None
+
+
+def test_a_database_keeps_secrets_that_it_cannot_read(url, postgres):
+    made = write(url, "7")
+    keep_settings(url, {"join_code": "one two three"})
+
+    assert read_secrets(url, "7") == made
+    assert kept_settings(url) == {"join_code": "one two three"}
+    assert kept_settings(url.of("other")) == {}
+    database = url.conninfo.rpartition("/")[2]
+    stored = postgres.execute("SELECT data FROM agentleague.kept", database)
+    assert made.admin_token.encode() not in b"".join(data for (data,) in stored)
+    assert stat.S_IMODE(key_file().stat().st_mode) == 0o600
+
+
+def test_what_was_put_under_another_league_cannot_be_read(url, postgres):
+    write_kept(url, "admin.token", b"secret")
+    moved = "UPDATE agentleague.kept SET league_id = 'other' WHERE league_id = 'cup'"
+    postgres.execute(moved, url.conninfo.rpartition("/")[2])
+
+    with pytest.raises(StorageError, match=r"admin\.token of .*#other is not what a manager"):
+        read_kept(url.of("other"), "admin.token")
+
+
+@pytest.mark.parametrize("has_another", [False, True])
+def test_a_machine_without_the_service_key_says_what_to_copy(
+    url, tmp_path, monkeypatch, has_another
+):
+    write_kept(url, "admin.token", b"secret")
+    elsewhere = tmp_path / "elsewhere.key"
+    monkeypatch.setenv("LEAGUE_SERVICE_KEY_FILE", str(elsewhere))
+    if has_another:
+        elsewhere.write_text("ab" * 32)
+
+    why = "is not the service key" if has_another else r"\(No such file or directory\)"
+    with pytest.raises(StorageError, match=f"{why}.*copy that file.*{elsewhere}"):
+        read_kept(url, "admin.token")
+    assert elsewhere.exists() == has_another
+    elsewhere.write_bytes((tmp_path / "state" / "service.key").read_bytes())
+    assert read_kept(url, "admin.token") == b"secret"
+
+
+def test_a_database_with_several_leagues_wants_one_named(url, postgres):
+    database, unnamed = url.conninfo.rpartition("/")[2], url.of("")
+    assert with_league(unnamed) == unnamed
+    postgres.execute("INSERT INTO agentleague.rows VALUES ('cup', 1), ('cup', 2)", database)
+    assert with_league(unnamed) == url
+    postgres.execute("INSERT INTO agentleague.rows VALUES ('second', 1)", database)
+
+    with pytest.raises(StorageError, match=r"several leagues; add one of these.*: #cup, #second"):
+        with_league(unnamed)
+
+
+def test_a_manager_on_a_database_is_found_while_its_lease_lasts(url, postgres):
+    database = url.conninfo.rpartition("/")[2]
+    row = "('cup', 'http://127.0.0.1:8000/mcp', now() + interval '1 hour')"
+    postgres.execute(f"INSERT INTO agentleague.owners VALUES {row}", database)
+    assert manager_address(url) == "http://127.0.0.1:8000/mcp"
+    postgres.execute("UPDATE agentleague.owners SET lease_until = now()", database)
+
+    assert manager_address(url) is None
+
+
+def test_a_database_that_is_away_is_said_without_a_password():
+    url = DatabaseUrl.parse(f"postgresql://ann:{os.urandom(8).hex()}@127.0.0.1:9/cups#cup")
+
+    with pytest.raises(StorageError, match="refused") as away:
+        manager_address(url)
+    assert url.conninfo.partition("ann:")[2].partition("@")[0] not in str(away.value)
