@@ -8,7 +8,6 @@ import threading
 import time
 
 import pytest
-import uvloop
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -19,16 +18,21 @@ from agentleague.transport.http_client import ClientLimits, HttpClient, Post, re
 from agentleague.transport.http_connection import Connection
 from examples import examples
 from scripted_server import server
+from transport.ways import WAYS, runner_of
 
 OK = b"HTTP/1.1 200 OK\r\n"
 PLAIN = OK + b"Content-Type: application/json\r\nContent-Length: "
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
+@pytest.fixture(params=WAYS)
 def run(request):
-    """Runs a scenario on one of the two loops; one that hangs is ended."""
-    runner = {"asyncio": asyncio.run, "uvloop": uvloop.run}[request.param]
-    return lambda scenario: runner(asyncio.wait_for(scenario, 120))
+    """Runs a scenario in one of the ways; one that hangs is ended."""
+
+    def run_on(scenario):
+        with runner_of(request.param) as runner:
+            return runner.run(asyncio.wait_for(scenario, 120))
+
+    return run_on
 
 
 class Caller:

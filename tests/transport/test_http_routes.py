@@ -5,14 +5,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
-import uvloop
 
 from agentleague.errors import LeagueError
 from agentleague.roles.stimuli import read_headers
 from agentleague.transport.http_response import Handler, HttpRequest, Response
 from agentleague.transport.http_server import HttpServer
+from transport.ways import WAYS, runner_of
 
-LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 HOST = b"Host: 127.0.0.1\r\n"
 GET = b"GET /live/1 HTTP/1.1\r\n" + HOST + b"\r\n"
 POST = b"POST /mcp HTTP/1.1\r\n" + HOST + b"Content-Length: 2\r\n\r\n{}"
@@ -58,10 +57,10 @@ async def serving(
         await server.stop()
 
 
-@pytest.fixture(params=LOOPS)
+@pytest.fixture(params=WAYS)
 def run(request: pytest.FixtureRequest) -> Callable[[Callable[[], Awaitable[None]]], None]:
     def run_on_loop(talk: Callable[[], Awaitable[None]]) -> None:
-        with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
+        with runner_of(request.param) as runner:
             runner.run(asyncio.wait_for(talk(), 10.0))  # type: ignore[arg-type]
 
     return run_on_loop

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-import uvloop
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,8 +25,8 @@ from agentleague.transport.http_server import (
 )
 from examples import examples
 from transport.byte_tables import H2C, POST, ROWS, A, B, Row, on, sized
+from transport.ways import WAYS, runner_of
 
-LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 SMALL = ServerLimits(body_bytes=1_000, header_bytes=2_000)
 Answer = tuple[int, str]
 
@@ -105,7 +104,7 @@ def is_reading(server: HttpServer) -> bool:
 def run(talk: Callable[[], Awaitable[None]], loop: str = "uvloop") -> None:
     """Run on a loop of that kind; nothing may be left for its exception handler."""
     left: list[dict[str, Any]] = []
-    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+    with runner_of(loop) as runner:
         runner.get_loop().set_exception_handler(lambda _, context: left.append(context))
         runner.run(asyncio.wait_for(talk(), 120.0))  # type: ignore[arg-type]
     assert left == []
@@ -125,7 +124,7 @@ async def check_row(row: Row, peer: Peer, is_slow: bool) -> None:
     assert not is_slow or peer.reader._buffer == b""
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_each_row_of_bytes_gets_its_answers(loop: str) -> None:
     async def talk() -> None:
         wrong = []
@@ -225,7 +224,7 @@ def test_a_head_is_recognised_whatever_proof_it_ends_with() -> None:
     assert read == proofs
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_answers_leave_in_the_order_of_the_requests(loop: str) -> None:
     held: list[tuple[bytes, Response]] = []
 
@@ -254,7 +253,7 @@ def test_answers_leave_in_the_order_of_the_requests(loop: str) -> None:
     run(talk, loop)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_an_answer_to_a_peer_that_left_does_nothing(loop: str) -> None:
     async def talk() -> None:
         held: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
@@ -283,7 +282,7 @@ def test_an_answer_to_a_peer_that_left_does_nothing(loop: str) -> None:
     run(talk, loop)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_a_peer_that_has_said_all_still_gets_its_answers(loop: str) -> None:
     async def talk() -> None:
         held: list[Response] = []
@@ -340,7 +339,7 @@ def test_a_peer_is_told_to_go_on_after_the_answers_before() -> None:
     run(talk)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_trickling_requests_are_closed_while_a_good_one_is_served(loop: str) -> None:
     limits = ServerLimits(request_seconds=0.3)
 
@@ -413,7 +412,7 @@ def test_an_answer_may_take_longer_than_every_deadline() -> None:
     run(talk)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_reading_pauses_while_too_many_requests_wait(loop: str) -> None:
     limits = ServerLimits(pipelined=4, request_seconds=0.1)
 
@@ -436,7 +435,7 @@ def test_reading_pauses_while_too_many_requests_wait(loop: str) -> None:
     run(talk, loop)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_reading_pauses_while_the_peer_does_not_read(loop: str) -> None:
     async def talk() -> None:
         asked = [0]
@@ -460,7 +459,7 @@ def test_reading_pauses_while_the_peer_does_not_read(loop: str) -> None:
     run(talk, loop)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_a_peer_that_never_reads_is_closed(loop: str) -> None:
     async def talk() -> None:
         def on_request(request: HttpRequest, respond: Response) -> None:
@@ -495,7 +494,7 @@ def test_the_longest_idle_connection_makes_room() -> None:
     run(talk)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_without_an_idle_connection_the_new_one_is_refused(loop: str) -> None:
     async def talk() -> None:
         async with serving(limits=ServerLimits(connections=2)) as (server, connect):
@@ -791,7 +790,7 @@ def test_never_more_connections_than_half_the_descriptors() -> None:
     assert server._connections_max == (2**30 if limit == resource.RLIM_INFINITY else limit // 2)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_a_server_listens_on_every_host_with_one_port(loop: str) -> None:
     async def talk() -> None:
         server = HttpServer(echo, refusal=name_of)
@@ -816,7 +815,7 @@ def test_a_server_listens_on_every_host_with_one_port(loop: str) -> None:
     run(talk, loop)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_stopping_lets_answers_out_and_closes_the_idle(loop: str) -> None:
     async def talk() -> None:
         held: list[Response] = []
@@ -850,7 +849,7 @@ def test_stopping_lets_answers_out_and_closes_the_idle(loop: str) -> None:
     run(talk, loop)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_stopping_closes_connections_that_are_just_being_accepted(loop: str) -> None:
     async def talk() -> None:
         for turns in range(5):
@@ -869,7 +868,7 @@ def test_stopping_closes_connections_that_are_just_being_accepted(loop: str) -> 
     run(talk, loop)
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", WAYS)
 def test_stopping_does_not_wait_for_ever(loop: str) -> None:
     async def talk() -> None:
         held: asyncio.Future[Response] = asyncio.get_running_loop().create_future()

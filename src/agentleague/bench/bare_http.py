@@ -9,9 +9,8 @@ import multiprocessing
 from multiprocessing.connection import Connection
 from typing import Any
 
-import httptools
-
 from agentleague.runtime.processes import run
+from agentleague.transport.http_parsers import parsers
 
 CONNECTIONS = 64
 
@@ -32,7 +31,7 @@ def exchange(exchanges: int, request_bytes: int, answer_bytes: int) -> float:
 class _Echo(asyncio.Protocol):
     def __init__(self, answer: bytes) -> None:
         self._answer = answer
-        self._parser = httptools.HttpRequestParser(self)
+        self._parser = parsers.HttpRequestParser(self)
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
@@ -60,7 +59,7 @@ def _serve(size: int, pipe: Connection) -> None:
 class _Asker(asyncio.Protocol):
     def __init__(self, request: bytes, race: "_Race") -> None:
         self._request, self._race = request, race
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser = parsers.HttpResponseParser(self)
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
@@ -70,7 +69,7 @@ class _Asker(asyncio.Protocol):
         self._parser.feed_data(data)
 
     def on_message_complete(self) -> None:
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser = parsers.HttpResponseParser(self)
         self._race.answered += 1
         self._ask()
 

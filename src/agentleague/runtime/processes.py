@@ -33,6 +33,7 @@ from agentleague.runtime.strategy_runner import AtOnce, Strategy, ThreadRunner
 from agentleague.transport.callers import Proxies
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Rate, TransportPolicy
+from agentleague.transport.http_parsers import PURE_PYTHON
 from agentleague.transport.http_server import HttpRequest, Response, ServerLimits
 from agentleague.transport.probe import ONE_TRY_SECONDS, Probes
 
@@ -367,12 +368,17 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     """Run until done, on the fastest loop there is."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)  # Most of what is made here is freed without its help.
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run(main)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(main)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    with suppress(ImportError):
+        if not PURE_PYTHON:
+            import uvloop
+
+            return uvloop.new_event_loop
+    return None
 
 
 def _prepare(role: Agent, place: Place, state: StateFile | None) -> None:

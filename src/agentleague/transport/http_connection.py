@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import httptools
 from msgspec import Struct
 
 from agentleague.errors import CLOSED, UNREACHABLE, LeagueError, NoAnswer, NoConnection
 from agentleague.protocol.event_stream import EventStream
 from agentleague.protocol.messages import Message
 from agentleague.protocol.printable import log_text
+from agentleague.transport.http_parsers import parsers
 
 if TYPE_CHECKING:
     from agentleague.transport.http_client import Origin
@@ -126,7 +126,7 @@ class Connection(asyncio.Protocol):
         self._unsent: list[bytes] = []  # Requests that go out at the end of this turn.
         self._problem: NoConnection | None = None
         self._finished: list[tuple[Call, int, bytes, float | None]] = []
-        self._parser: Any = httptools.HttpResponseParser(self)
+        self._parser: Any = parsers.HttpResponseParser(self)
         self._expect_answer()
 
     def _expect_answer(self) -> None:
@@ -221,7 +221,7 @@ class Connection(asyncio.Protocol):
         self._wire_bytes_left -= len(data)
         try:
             self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+        except (parsers.HttpParserError, parsers.HttpParserUpgrade) as error:
             came = log_text(data[:SHOWN_BYTES].decode(errors="replace").strip())
             self._problem = NoConnection(str(error.__context__ or f"it is not HTTP: {came}"))
         if self._wire_bytes_left < 0 and self._problem is None:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 
-import httptools
-
 from agentleague import errors
 from agentleague.protocol.tokens import PROOF_HEADER
 from agentleague.roles.stimuli import Headers
+from agentleague.transport.http_parsers import parsers
 from agentleague.transport.http_response import Handler, HttpRequest, Refused
 
 log = logging.getLogger(__name__)
@@ -143,7 +142,7 @@ class Reader:
     def __init__(self, checks: RequestChecks) -> None:
         self._checks, self._limits = checks, checks.limits
         self.source = ""  # The peer's address.
-        self._parser = httptools.HttpRequestParser(self)
+        self._parser = parsers.HttpRequestParser(self)
         self.complete: list[tuple[HttpRequest, Handler | Refused, bool, bool]] = []
         self._raw_bytes = 0  # Since the last request ended, without the piece it ended in.
         self._in_head = self._upgrades = False
@@ -173,7 +172,7 @@ class Reader:
         self._raw_bytes += len(piece)
         try:
             self._parse(piece)
-        except httptools.HttpParserError as error:
+        except parsers.HttpParserError as error:
             return self._refusal_of(error)
         if self.begun and not self._in_head:
             return self._checks.too_large() if self._is_padded() else None
@@ -241,11 +240,11 @@ class Reader:
             try:
                 self._parser.feed_data(data)
                 return
-            except httptools.HttpParserUpgrade as upgrade:
+            except parsers.HttpParserUpgrade as upgrade:
                 data = data[upgrade.args[0] :]
             # The parser gives up at an upgrade, body and all (httptools issue 124). We never
             # upgrade: a fresh parser gets a head that says only how long the body is.
-            self._parser = httptools.HttpRequestParser(self)
+            self._parser = parsers.HttpRequestParser(self)
             length = b"Content-Length: " + self._fields.get(b"content-length", b"0")
             if b"transfer-encoding" in self._fields:
                 length = b"Transfer-Encoding: chunked"
@@ -253,10 +252,10 @@ class Reader:
             head = b"POST / HTTP/1.1\r\nConnection: %b\r\n%b\r\n\r\n" % (mode, length)
             self._parser.feed_data(head)
 
-    def _refusal_of(self, error: httptools.HttpParserError) -> Refused | None:
+    def _refusal_of(self, error: Exception) -> Refused | None:
         if isinstance(error.__context__, Refused):
             return error.__context__
-        if isinstance(error, httptools.HttpParserCallbackError):
+        if isinstance(error, parsers.HttpParserCallbackError):
             log.error("A request could not be read.", exc_info=error.__context__)
             return Refused(500, errors.InternalError("Our own fault."))
         # Bytes after "Connection: close" are an error to the parser and nothing to us.

@@ -1,6 +1,6 @@
 """The HTTP/1.1 server of an agent: small JSON POSTs in, answers out in the order of the requests.
 
-`httptools` reads the bytes; this file adds what a parser cannot: limits on bytes, seconds and
+`http_parsers` reads the bytes; this file adds what a parser cannot: limits on bytes, seconds and
 connections, checks that keep browsers and foreign names out, and the order of the answers. No
 task or timer per request: `on_request` runs inside `data_received`, one sweep sees to deadlines.
 """
