@@ -33,6 +33,7 @@ HOSTILE_REQUESTS = [
         b"GET /\xff HTTP/1.1", b"GET abc HTTP/1.1", b"GET / HTTP/1.2", b"post / HTTP/1.1",
         b"GET  / HTTP/1.1", b"GET /\tHTTP/1.1", b"GET / HTTP/1.1 ", b"GET /#a?b HTTP/1.1",
         b"GET http://a HTTP/1.1", b"OPTIONS * HTTP/1.0", b"CONNECT a:1 HTTP/1.1", b"GET / ICE/1.0",
+            b"GET / HTTP/1.0\r\nConnection: close, keep-alive", b"GET / HTTP/2.0",
         b"GET http://a/\"<>\\^`{|} HTTP/1.1",
     )),
 ]  # fmt: skip
@@ -87,7 +88,9 @@ class Heard:
         self.told += [("body", byte) for byte in piece]
 
     def on_message_complete(self):
-        self.told.append(("complete", bool(self.parser.should_keep_alive())))
+        self.told.append(("complete",))
+        if self.parser.should_keep_alive():
+            self.told.append(("more may follow",))
 
 
 def without_last_headers(told):

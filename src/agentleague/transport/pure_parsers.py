@@ -15,9 +15,7 @@ _TEXT = rb"[\t\x20-\x7e\x80-\xff]*"
 _METHODS = rb"GET|HEAD|POST|PUT|DELETE|OPTIONS|TRACE|PATCH"
 _HOST = rb"[0-9A-Za-z.:_\-\[\]]+"
 _TARGET = rb"/[\x21-\x7e]*|\*|[A-Za-z]+://%b(?:/[\x21-\x7e]*)?" % _HOST
-_REQUEST = re.compile(
-    rb"(?:(%b) (%b)|(CONNECT) (%b)) HTTP/(1\.[01]|2\.0)" % (_METHODS, _TARGET, _HOST)
-)
+_REQUEST = re.compile(rb"(?:(%b) (%b)|(CONNECT) (%b)) HTTP/(1\.[01])" % (_METHODS, _TARGET, _HOST))
 _ANSWER = re.compile(rb"HTTP/(1\.[01]) ([0-9]{3})(?: %b)?" % _TEXT)
 _HEADER = re.compile(rb"(%b):(%b)" % (_TOKEN, _TEXT))
 _QUOTED = rb'"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"'
