@@ -36,6 +36,8 @@ SECTIONS = {
         "remove": "Take a player out of a league.",
         "rule": "Decide what counts of a match in the table.",
         "abort": "End a league as it stands.",
+        "backup": "Write a league to one file, secrets and all; it may run.",
+        "restore": "Write the league of a backup to a directory.",
         "repair": "Save what is left of a damaged league, in a new directory.",
     },
     "Look at a league": {
@@ -61,7 +63,13 @@ SECTIONS = {
     },
 }
 COMMANDS = {name: what for section in SECTIONS.values() for name, what in section.items()}
-ORGANISER = SECTIONS["Run a league"].keys() - {"init", "manager", "repair"}  # in one module
+ORGANISER = SECTIONS["Run a league"].keys() - {
+    "init",
+    "manager",
+    "backup",
+    "restore",
+    "repair",
+}  # in one module
 ALIASES = {  # what people type, and the command they mean
     "create": "new",
     "follow": "watch",

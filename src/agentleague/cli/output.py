@@ -13,6 +13,7 @@ from agentleague.protocol.printable import counted as counted
 from agentleague.protocol.printable import printable, printable_json
 
 if TYPE_CHECKING:
+    from agentleague.league.league import League
     from agentleague.league.standings import Standing
     from agentleague.runtime.log import Entry
     from agentleague.runtime.processes import Running
@@ -49,6 +50,16 @@ def listed(names: Sequence[str], most: int) -> str:
     """The first of these, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def how_far(league: "League") -> str:
+    """How much of a league there is."""
+    matches = counted(league.total_matches, "match", "matches")
+    return (
+        f"{counted(league.seq, 'row')} of {league.rules.league_id}: "
+        f"{counted(len(league.roster.players), 'player')}, round {league.round_id} of "
+        f"{league.total_rounds}, {league.decided_total:,} of {matches} decided"
+    )
 
 
 WIDTH_ELSEWHERE = 120  # where stdout is not a terminal

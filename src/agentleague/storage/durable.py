@@ -1,8 +1,11 @@
 """Files that are on disk when the call returns, whenever the machine stops."""
 
 import os
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 
 
 def write_private(path: Path, text: bytes) -> None:
@@ -23,3 +26,21 @@ def sync_directory(directory: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def appearing(to: Path) -> Iterator[Path]:
+    """A directory to fill: it gets this name, free or of an empty one, when all is in it."""
+    to = to.resolve()
+    to.parent.mkdir(parents=True, exist_ok=True)
+    beside = to.with_name(f".{to.name}.{token_hex(4)}")
+    beside.mkdir(mode=0o700)
+    try:
+        yield beside
+        sync_directory(beside)
+        if to.exists():
+            to.rmdir()
+        os.replace(beside, to)
+        sync_directory(to.parent)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)

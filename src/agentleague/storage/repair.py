@@ -10,27 +10,25 @@ The new journal keeps the old one's head. So if rows are lost its manager says s
 organiser accepts it.
 """
 
-import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from secrets import token_hex
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from agentleague.errors import Claimed, StorageError
 from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
 from agentleague.storage.directory import FILE_NAME
-from agentleague.storage.durable import sync_directory, write_private
+from agentleague.storage.durable import appearing, write_private
 from agentleague.storage.head import HeadFile, read_heads
 from agentleague.storage.lock import is_held
-from agentleague.storage.sqlite import prepare
+from agentleague.storage.sqlite import INSERT, prepare
 from agentleague.storage.sqlite_reader import COLUMNS, connect
 from agentleague.storage.wal import WAL_NAME, hidden_commits, salvaged
 
-_INSERT = f"INSERT INTO rows ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 # By the index, and without it.
 _QUERIES = tuple(
     f"SELECT {COLUMNS} FROM rows {hint} WHERE league_id = ? AND seq > ? {order}"
@@ -61,23 +59,11 @@ def repair(
     """
     if is_held(directory):
         raise Claimed(f"a manager runs in {directory}; stop it first")
-    to = to.resolve()
-    to.parent.mkdir(parents=True, exist_ok=True)
-    beside = to.with_name(f".{to.name}.{token_hex(4)}")
-    beside.mkdir(mode=0o700)
-    try:
-        trials = list(_trials(directory, beside))
-        made = _save(directory, trials, beside / "new", progress)
+    with appearing(to) as new, TemporaryDirectory(prefix=".", dir=new.parent) as beside:
+        made = _save(directory, list(_trials(directory, Path(beside))), new, progress)
         for name in files:
             if (directory / name).is_file():
-                write_private(beside / "new" / name, (directory / name).read_bytes())
-        sync_directory(beside / "new")
-        if to.exists():
-            to.rmdir()
-        os.replace(beside / "new", to)
-        sync_directory(to.parent)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+                write_private(new / name, (directory / name).read_bytes())
     return made
 
 
@@ -106,11 +92,10 @@ def _save(
     league_id = next(iter(noted), None) or _league_in(trials)
     end = noted.get(league_id, chain.start(league_id))
     head, is_end_there = chain.start(league_id), end.seq == 0
-    new.mkdir(mode=0o700)
     with closing(prepare(new)) as connection:
         connection.execute("BEGIN")
         for row in _true_rows(trials, league_id):
-            connection.execute(_INSERT, row)
+            connection.execute(INSERT, row)
             head = Head(row.seq, row.hash)
             is_end_there |= head == end
             progress(row.seq)

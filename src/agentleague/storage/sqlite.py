@@ -59,6 +59,7 @@ INSERT INTO owner VALUES (0);
 """
 _MISSING = {0: _ROWS + _OWNER, 1: _OWNER}  # what a journal of an older version does not have
 _ROW = "(?, ?, ?, ?, ?, ?, ?)"
+INSERT = f"INSERT INTO rows ({sqlite_reader.COLUMNS}) VALUES {_ROW}"
 
 _TAKE_OVER = "UPDATE owner SET epoch = :epoch + 1 WHERE epoch = :epoch"
 
