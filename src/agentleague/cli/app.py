@@ -38,6 +38,7 @@ SECTIONS = {
         "abort": "End a league as it stands.",
         "backup": "Write a league to one file, secrets and all; it may run.",
         "restore": "Write the league of a backup to a directory.",
+        "move": "Let a league go on in another directory.",
         "repair": "Save what is left of a damaged league, in a new directory.",
     },
     "Look at a league": {
@@ -63,13 +64,8 @@ SECTIONS = {
     },
 }
 COMMANDS = {name: what for section in SECTIONS.values() for name, what in section.items()}
-ORGANISER = SECTIONS["Run a league"].keys() - {
-    "init",
-    "manager",
-    "backup",
-    "restore",
-    "repair",
-}  # in one module
+OWN_MODULES = {"init", "manager", "backup", "restore", "move", "repair"}
+ORGANISER = SECTIONS["Run a league"].keys() - OWN_MODULES  # in one module
 ALIASES = {  # what people type, and the command they mean
     "create": "new",
     "follow": "watch",

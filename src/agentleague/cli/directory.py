@@ -70,6 +70,14 @@ def check_free(directory: Path) -> None:
         )
 
 
+def check_new(directory: Path) -> None:
+    """Raises UsageError unless a league can be written there: it is new, or an empty directory."""
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise click.UsageError(
+            f"{directory} is there already; name a new directory, or an empty one"
+        )
+
+
 def no_manager(directory: Path) -> str:
     """The sentence for a directory where no manager runs: how to start it."""
     start = f"league manager {dir_option(directory)}"

@@ -39,7 +39,7 @@ from agentleague.storage.directory import (
     open_journal,
     open_reader,
 )
-from agentleague.storage.kept import log_path
+from agentleague.storage.kept import check_not_moved, log_path
 from agentleague.transport.http import HttpTransport
 
 WRITTEN_SECONDS = 0.005  # between two looks whether the first row of a league is on disk
@@ -147,6 +147,7 @@ async def open_league(
 
 def _kept(home: Home, is_there: bool) -> Secrets:
     """The secrets of a league; the settings are kept beside them."""
+    check_not_moved(home.at)
     secrets = (read_secrets if is_there else write_secrets)(home.at, home.seed)
     if home.given is not None:
         keep_settings(home.at, home.given)

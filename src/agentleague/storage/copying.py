@@ -1,57 +1,121 @@
-"""Copy a league whole: its rows as they are, hashes too, and the secrets that lie beside them."""
+"""Copy a league whole: its rows as they are, hashes too, and the secrets that lie beside them.
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+A league that is moved is claimed while it is copied, so nobody decides anything meanwhile. The
+place it leaves is marked before the copy appears: whatever happens, no two places can go on.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
 from agentleague.errors import Damaged, StorageError
-from agentleague.roles.ports import Head, Row
-from agentleague.storage.directory import SETTINGS_NAME, open_reader, remedy
-from agentleague.storage.durable import appearing, write_private
+from agentleague.roles.ports import Journal, Row
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.directory import (
+    SETTINGS_NAME,
+    JournalPlace,
+    leagues_in,
+    open_journal,
+    open_reader,
+    remedy,
+)
+from agentleague.storage.durable import appearing
 from agentleague.storage.head import HeadFile
+from agentleague.storage.kept import MOVED, check_not_moved, read_kept, write_kept
 from agentleague.storage.sqlite import INSERT, prepare
-from agentleague.storage.sqlite_reader import last_head
+from agentleague.storage.sqlite_reader import COLUMNS, last_head
 
 KEPT = ("secret.key", "admin.token", SETTINGS_NAME)
 
 
-def copy_league(source: Path, to: Path, ready: Callable[[], None] = lambda: None) -> Head:
-    """Copy the one league there, also while its manager runs; its last row.
+class _League(NamedTuple):
+    league_id: str
+    rows: Iterable[Row]
+    kept: Mapping[str, bytes]
 
-    The copy appears whole, or not at all; `ready` is called when all of it is written.
+
+def copy_league(source: JournalPlace, to: JournalPlace, *, moves: bool = False) -> JournalPlace:
+    """Copy the one league there, also while its manager runs; where it lies now.
+
+    The copy appears whole, or not at all. One that `moves` is never gone on with where it was.
 
     Raises:
+        Claimed: it moves, and a manager runs there; or it has been moved before.
         Damaged: what is there is not all true.
-        StorageError: there is no league, or one of it cannot be read or written.
+        StorageError: there is no league, there is one already, or it cannot be read or written.
     """
     reader = open_reader(source)
     damage = reader.damage()
     if damage:
         raise Damaged(f"{damage}; {remedy(source)}")
-    leagues = reader.leagues()
+    leagues = leagues_in(source) if isinstance(source, DatabaseUrl) else reader.leagues()
     if len(leagues) != 1:
-        raise StorageError(f"there are {len(leagues)} leagues in {source}, not one")
-    found = {name: _read(source / name) for name in KEPT}
-    kept = {name: data for name, data in found.items() if data is not None}
+        raise StorageError(f"there are {len(leagues)} leagues in {source}; name one")
+    league_id = leagues[0]
+    source, to = _of(source, league_id), _of(to, league_id)
+    with closing(_claimed(source, league_id)) if moves else nullcontext():
+        check_not_moved(source)
+        found = {name: read_kept(source, name) for name in KEPT}
+        kept = {name: data for name, data in found.items() if data is not None}
+        league = _League(league_id, reader.read(league_id), kept)
+        write = _to_database(to, league) if isinstance(to, DatabaseUrl) else _to_path(to, league)
+        with write:  # It appears at the end of this.
+            if moves:
+                write_kept(source, MOVED, str(to).encode())
+    return to
+
+
+def _of(place: JournalPlace, league_id: str) -> JournalPlace:
+    if isinstance(place, Path):
+        return place.resolve()
+    if place.league_id not in ("", league_id):
+        raise StorageError(f"the league is called {league_id}; leave #{place.league_id} out")
+    return place.of(league_id)
+
+
+def _claimed(place: JournalPlace, league_id: str) -> Journal:
+    """A journal that nobody else can write to until it is closed."""
+    journal = open_journal(place, lambda: 0.0, lambda call: call())  # It dates no row.
+    try:
+        journal.claim(league_id)
+    except BaseException:
+        journal.close()
+        raise
+    return journal
+
+
+@contextmanager
+def _to_path(to: Path, league: _League) -> Iterator[None]:
     with appearing(to) as new:
-        head = _write(new, leagues[0], reader.read(leagues[0]), kept)
-        ready()
-    return head
+        with closing(prepare(new)) as connection:
+            connection.execute("BEGIN")
+            connection.executemany(INSERT, league.rows)
+            connection.execute("COMMIT")
+            head = last_head(connection, league.league_id)
+        with closing(HeadFile(new)) as file:
+            file.add(league.league_id)
+            file.write(league.league_id, head)
+        for name, data in league.kept.items():
+            write_kept(new, name, data)
+        yield
 
 
-def _read(path: Path) -> bytes | None:
-    return path.read_bytes() if path.exists() else None
+@contextmanager
+def _to_database(to: DatabaseUrl, league: _League) -> Iterator[None]:
+    import psycopg
 
-
-def _write(new: Path, league_id: str, rows: Iterable[Row], kept: Mapping[str, bytes]) -> Head:
-    with closing(prepare(new)) as connection:
-        connection.execute("BEGIN")
-        connection.executemany(INSERT, rows)
-        connection.execute("COMMIT")
-        head = last_head(connection, league_id)
-    with closing(HeadFile(new)) as file:
-        file.add(league_id)
-        file.write(league_id, head)
-    for name, data in kept.items():
-        write_private(new / name, data)
-    return head
+    with closing(_claimed(to, league.league_id)):  # It makes the tables, too.
+        if leagues_in(to):
+            raise StorageError(f"{to} is there already; nothing was copied")
+        for name, data in league.kept.items():
+            write_kept(to, name, data)
+        try:
+            with psycopg.connect(to.conninfo) as connection:  # One transaction.
+                copying = f"COPY agentleague.rows ({COLUMNS}) FROM STDIN"
+                with connection.cursor().copy(copying) as copy:
+                    for row in league.rows:
+                        copy.write_row(row)
+                yield
+        except psycopg.Error as error:
+            raise StorageError(f"{to} cannot be used now: {error}") from None

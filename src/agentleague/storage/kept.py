@@ -13,7 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentleague.errors import StorageError
+from agentleague.errors import Claimed, StorageError
+from agentleague.protocol.printable import one_line
 from agentleague.storage.database import INSTALL, ask
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import JournalPlace
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "LEAGUE_SERVICE_KEY_FILE"
 FINGERPRINT = ("", "service.key")  # of no league
 KEY_BYTES, NONCE_BYTES = 32, 12
+MOVED = "moved"  # where a league lies now that was here
 
 
 def read_kept(place: JournalPlace, name: str) -> bytes | None:
@@ -68,6 +70,19 @@ def delete_kept(place: JournalPlace, name: str) -> None:
         return
     about = (place.league_id, name)
     ask(place, "DELETE FROM agentleague.kept WHERE league_id = %s AND name = %s", *about)
+
+
+def check_not_moved(place: JournalPlace) -> None:
+    """Raises Claimed if the league goes on at another place."""
+    to = read_kept(place, MOVED)
+    if to is not None:
+        mark = (
+            place / MOVED if isinstance(place, Path) else f"the row {MOVED!r} of agentleague.kept"
+        )
+        raise Claimed(
+            f"the league in {place} was moved to {one_line(to.decode(errors='replace'))}; go on "
+            f"with it there. If it did not arrive there, delete {mark}"
+        )
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from agentleague.cli.directory import SECRETS, dir_option, directory_argument
+from agentleague.cli.directory import SECRETS, check_new, dir_option, directory_argument
 from agentleague.cli.output import counted, listed, say
 from agentleague.errors import LeagueError
 from agentleague.league.event_text import sentence
@@ -51,8 +51,7 @@ def command(directory: Path, to: Path) -> None:
 def _check(directory: Path, to: Path) -> None:
     if not has_journal_file(directory) and not (directory / HEAD_NAME).exists():
         raise click.UsageError(no_league(directory))
-    if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise click.UsageError(f"--to {to} is there already; name a new directory, or an empty one")
+    check_new(to)
     if to.resolve().is_relative_to(directory.resolve()):
         raise click.UsageError(f"--to {to} lies in {directory}, which stays as it is; name another")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from agentleague.cli.directory import dir_option
+from agentleague.cli.directory import check_new, dir_option
 from agentleague.cli.output import how_far, say, shown
 from agentleague.errors import Damaged
 from agentleague.records.reading import open_league
@@ -25,10 +25,7 @@ def command(file: Path, directory: Path) -> None:
 
     league restore ./league.zip ./league-restored
     """
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise click.UsageError(
-            f"{directory} is there already; name a new directory, or an empty one"
-        )
+    check_new(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with unpacked(file, directory.parent) as (manifest, found):
         league, rows = open_league(found)
