@@ -56,6 +56,8 @@ class PostgresServer:
 
     def __init__(self, settings: str = "") -> None:
         self.port = free_port()
+        self.free_databases: list[str] = []
+        self.numbers = count(1)
         self._home = Path(tempfile.mkdtemp(prefix="postgres-"))
         # PostgreSQL refuses to run as root.
         self._as: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if _is_root() else {}
@@ -166,16 +168,20 @@ def running(settings: str = "") -> Iterator[PostgresServer]:
         server.close()
 
 
-_numbers = count(1)
-
-
 @contextmanager
 def empty_database(server: PostgresServer) -> Iterator[str]:
-    """The URL of a database that belongs to the role of tests."""
-    name = f"test_{next(_numbers)}"
-    server.execute(f"CREATE DATABASE {name} OWNER {ROLE}")
+    """The URL of a database that belongs to the role of tests; it is emptied for the next test."""
+    if not server.free_databases:  # To create one takes 0.2 s.
+        server.free_databases.append(f"test_{next(server.numbers)}")
+        server.execute(f"CREATE DATABASE {server.free_databases[0]} OWNER {ROLE}")
+    name = server.free_databases.pop()
     yield server.url(name)
-    server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    server.execute(
+        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    )
+    server.execute("DROP SCHEMA IF EXISTS agentleague CASCADE", name)
+    server.execute(f"DROP OWNED BY {ROLE}", name)
+    server.free_databases.append(name)
 
 
 @pytest.fixture(scope="session")

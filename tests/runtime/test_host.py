@@ -465,6 +465,24 @@ def test_requests_are_refused_while_the_disk_is_far_behind():
     assert len(role.told) == told + 1
 
 
+def test_requests_are_refused_while_the_database_is_away():
+    disk, heard = SlowDisk(), []
+    host, role, wire, _ = hosted([], disk=disk)
+    host.start(0.0)
+    told = len(role.told)
+
+    disk.state = "away"
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    disk.state = "ok"
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+
+    assert [str(error) for error in heard] == [
+        "the database is away; send the same message again later"
+    ]
+    assert (heard[0].http_status, heard[0].retryable) == (503, True)
+    assert len(role.told) == told + 1
+
+
 def test_a_storage_error_ends_the_work_and_releases_nothing():
     failures = []
 

@@ -17,6 +17,7 @@ from agentleague.errors import Claimed, Damaged, StorageError
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Journal, Row
 from agentleague.storage import chain
+from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.memory import MemoryJournal
 from agentleague.storage.sqlite import JournalLimits, SqliteJournal
 
@@ -36,7 +37,7 @@ class Counted(Event, frozen=True, kw_only=True, tag="counted"):
     number: int
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.process)])
 def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     """A function that ends the former manager, if there was one, and gives its successor."""
     if request.param == "memory":
@@ -49,18 +50,30 @@ def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         yield reopen_memory
         return
 
-    opened: list[SqliteJournal] = []
+    opened: list[Journal] = []
+    url = request.getfixturevalue("database") if request.param == "postgres" else ""
 
-    def reopen_sqlite() -> Journal:
+    def reopen_stored() -> Journal:
         for journal in opened:
             journal.close()
-        journal = SqliteJournal(tmp_path / "cup", lambda: NOON, lambda run: run(), limits=QUICK)
-        opened.append(journal)
+        opened.append(open_postgres(url) if url else open_sqlite(tmp_path / "cup"))
         return opened[-1]
 
-    yield reopen_sqlite
+    yield reopen_stored
     for journal in opened:
         journal.close()
+
+
+def open_sqlite(directory: Path) -> Journal:
+    return SqliteJournal(directory, lambda: NOON, lambda run: run(), limits=QUICK)
+
+
+def open_postgres(url: str) -> Journal:
+    from agentleague.storage.postgres import PostgresJournal
+    from agentleague.storage.postgres_reader import PostgresLimits
+
+    limits = PostgresLimits(followed=2, follow_seconds=0.01)
+    return PostgresJournal(DatabaseUrl.parse(url), lambda: NOON, lambda run: run(), limits=limits)
 
 
 def append(

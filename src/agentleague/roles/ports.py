@@ -129,10 +129,13 @@ class JournalReader(Protocol):
 
 
 class Journal(JournalReader, Protocol):
-    """Append-only rows, chained by hash, one chain per league; `full` while there is no room."""
+    """Append-only rows, chained by hash, one chain per league.
+
+    It is `full` while there is no room, and `away` while its database is, or may be another's.
+    """
 
     @property
-    def state(self) -> Literal["ok", "full", "failed"]: ...
+    def state(self) -> Literal["ok", "full", "away", "failed"]: ...
 
     @property
     def lost(self) -> Lost | None:

@@ -267,8 +267,10 @@ class Host:
     ) -> None:
         """Let the role answer at once, unless others wait for the disk, or must see each step."""
         behind, ledger = self._decided - self._committed, self._ledger
-        if behind > self._limits.waiting or (ledger and ledger.journal.state == "full"):
-            reply(StorageError("the disk is behind; send the same message again later"))
+        state = ledger.journal.state if ledger else "ok"
+        if behind > self._limits.waiting or state in ("full", "away"):
+            what = "database is away" if state == "away" else "disk is behind"
+            reply(StorageError(f"the {what}; send the same message again later"))
             return
         answer = bug = None
         if not (behind or self.on_seen or self._has_failed):

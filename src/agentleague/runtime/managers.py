@@ -135,7 +135,8 @@ async def open_league(
     manager.league.manager_url = transport.url
     ledger = Ledger(journal, league_id, receipt=manager.receipt)
     host = Host(manager, transport.clock, transport.http, ledger=ledger)
-    manager.lost_until = journal.lost.context["lost_until"] if journal.lost else None
+    if journal.lost and journal.lost.context["league_id"] == league_id:
+        manager.lost_until = journal.lost.context["lost_until"]
     if is_there:
         await asyncio.to_thread(_replay, host, journal.read(league_id))
     transport.manager = manager

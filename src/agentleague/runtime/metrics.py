@@ -184,8 +184,8 @@ MANAGER = {
     ),
     "journal_bytes": Metric("Size of the file.", lambda agent: agent.journal.size_bytes()),
     "journal_state": Metric(
-        "1 for its state; full: the league waits for room on the disk.",
-        lambda agent: _one_of(agent.journal.state, "ok", "full", "failed"),
+        "1 for its state; full: the league waits for room on the disk; away: for the database.",
+        lambda agent: _one_of(agent.journal.state, "ok", "full", "away", "failed"),
         "state",
     ),
     "journal_commits_total": Metric("Transactions.", "journal.commits"),
