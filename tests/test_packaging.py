@@ -1,11 +1,23 @@
 """What is installed, what is imported, and that a wheel alone plays a league."""
 
 import json
+import os
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 import venv
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
 
-from commands import BIN, ROOT
+import pytest
+
+from commands import ROOT
+
+FOLDERS = {"src", "tests", "docs", "tools", "benchmarks", "requirements", ".ci"}
+CACHES = {"__pycache__", ".pytest_cache", ".hypothesis"}
 
 
 def modules_after(statement):
@@ -34,38 +46,161 @@ def _heavy(loaded):
     return loaded & {"sqlite3", "rich", "click", "uvloop", "asyncio", "multiprocessing"}
 
 
-def test_a_wheel_installs_into_an_empty_environment_plays_and_writes_new_agents(tmp_path):
-    subprocess.run(
-        [BIN / "python", "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    (wheel,) = tmp_path.glob("*.whl")
-    venv.create(tmp_path / "empty", with_pip=True)
-    python = tmp_path / "empty" / "bin" / "python"
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    pinned = ["--require-hashes", "-r", ROOT / "requirements" / "run.txt"]
-    subprocess.run([*pip, *pinned], check=True, capture_output=True)
-    subprocess.run([*pip, "--no-deps", wheel], check=True, capture_output=True)
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """The sdist, and the wheel that was built from it, as `python -m build` makes both."""
+    place = tmp_path_factory.mktemp("dist")
+    words = [sys.executable, "-m", "build", "--no-isolation", "--outdir", place, ROOT]
+    subprocess.run(words, check=True, capture_output=True, cwd=place)
+    return next(place.glob("*.tar.gz")), next(place.glob("*.whl"))
 
-    def installed_league(*arguments):
-        command = [tmp_path / "empty" / "bin" / "league", *arguments]
+
+def test_the_wheel_holds_the_package_and_all_its_files_and_nothing_else(built):
+    names = set(zipfile.ZipFile(built[1]).namelist())
+
+    inside = {name for name in names if not name.startswith("agentleague-")}
+    assert inside == {f"agentleague/{name}" for name in files_below("src/agentleague")}
+    assert {"py.typed", "cli/templates/player_python/my_player.py"} < {
+        name.removeprefix("agentleague/") for name in inside
+    }
+    assert {name.rpartition("/")[2] for name in names - inside} == {
+        "METADATA", "WHEEL", "RECORD", "LICENSE", "entry_points.txt",
+    }  # fmt: skip
+
+
+def test_the_sdist_holds_what_is_needed_to_change_and_test_it(built):
+    with tarfile.open(built[0]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+
+    for folder in FOLDERS:
+        assert {f"{folder}/{name}" for name in files_below(folder)} <= names
+    assert {"Makefile", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"} <= names
+    assert {name.partition("/")[0] for name in names if "/" in name} == FOLDERS
+
+
+@pytest.mark.slow
+def test_the_tests_of_the_sdist_run_in_it(built, tmp_path):
+    with tarfile.open(built[0]) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (root,) = tmp_path.iterdir()
+
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/games"]
+    env = {**os.environ, "PYTHONPATH": str(root / "src")}
+    done = subprocess.run(words, cwd=root, env=env, capture_output=True, text=True)
+
+    assert " passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0
+
+
+def files_below(folder):
+    place = ROOT / folder
+    found = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+    return {name for name in found if not set(Path(name).parts) & CACHES}
+
+
+def test_what_only_makes_it_faster_is_asked_for_where_it_has_wheels(built):
+    metadata = zipfile.ZipFile(built[1]).read("agentleague-0.1.0.dist-info/METADATA").decode()
+    asked = [line for line in metadata.splitlines() if line.startswith("Requires-Dist: ")]
+
+    for name, on_windows in (("httptools", True), ("uvloop", False)):
+        (line,) = [line for line in asked if line.startswith(f"Requires-Dist: {name}")]
+        assert "python_version < '3.16'" in line
+        assert "platform_python_implementation == 'CPython'" in line
+        assert ("win32" in line) is not on_windows
+
+
+class Installed:
+    """The commands of one installation, run in a directory of its own."""
+
+    def __init__(self, place, league, **env):
+        self.place, self.words, self.env = place, league, {**os.environ, **env}
+
+    def league(self, *arguments, code=0):
         done = subprocess.run(
-            command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60
-        )
-        return done.stdout
+            [*self.words, *arguments], cwd=self.place, env=self.env,
+            capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + (done.stderr if code else "")
 
-    installed_league("new", "game", "undercut")
-    installed_league("new", "player", "snake")
-    installed_league("new", "player", "script", "--language", "javascript")
-    players = ("--player", "snake/snake.py", "--players", "4")
-    played = installed_league("demo", *players, "--json")
-    of_new_game = installed_league("demo", "--game", "undercut/undercut.py", "--json")
+    def check(self):
+        """It says who it is, writes a player, and plays a league with it."""
+        assert self.league("--version").split()[-1] == version("agentleague")
+        self.league("new", "player", "snake")
+        players = ("--player", "snake/snake.py", "--players", "4")
+        assert json.loads(self.league("demo", *players, "--json"))["total_matches"] == 6
 
-    assert json.loads(played)["total_matches"] == 6
+
+def in_new_environment(place, *requirements):
+    """A virtual environment with these, at the versions that are pinned for development."""
+    venv.create(place / "empty", with_pip=False)
+    python = place / "empty" / "bin" / "python"
+    pins = re.findall(r"^[^ #]+==[^\\]+", (ROOT / "requirements/dev.txt").read_text(), re.M)
+    (place / "pins.txt").write_text("\n".join(pins))
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    words = [*pip, "--disable-pip-version-check", "-c", place / "pins.txt", *requirements]
+    subprocess.run(words, check=True, capture_output=True)
+    return Installed(place, [place / "empty" / "bin" / "league"])
+
+
+def test_a_wheel_alone_plays_writes_new_agents_and_says_which_extra_is_missing(built, tmp_path):
+    installed = in_new_environment(tmp_path, built[1])
+
+    installed.check()
+    installed.league("new", "game", "undercut")
+    installed.league("new", "player", "script", "--language", "javascript")
+    of_new_game = installed.league("demo", "--game", "undercut/undercut.py", "--dir=cup", "--json")
+    said = installed.league("dashboard", "cup", code=1)
+
     assert json.loads(of_new_game)["game_type"] == "undercut"
     assert (tmp_path / "script" / "script.js").exists()
+    assert "pip install 'agentleague[dashboard]'" in said
+
+
+def test_a_wheel_with_every_extra_writes_a_report_too(built, tmp_path):
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = ",".join(extras["optional-dependencies"])
+    installed = in_new_environment(tmp_path, f"{built[1]}[{names}]")
+
+    installed.check()
+    installed.league("demo", "--players", "2", "--dir", "cup")
+    installed.league("report", "cup")
+
+    modules = "import psycopg, cryptography, uvicorn, jinja2"
+    subprocess.run([tmp_path / "empty" / "bin" / "python", "-c", modules], check=True)
+
+
+@pytest.mark.slow
+def test_the_sdist_installs_like_the_wheel(built, tmp_path):
+    in_new_environment(tmp_path, built[0]).check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", [0, 1], ids=["sdist", "wheel"])
+@pytest.mark.parametrize("extras", ["", "[dashboard]"], ids=["no extra", "an extra"])
+@pytest.mark.parametrize("tool", ["pipx", "pipx run", "uv tool", "uvx"])
+def test_it_installs_with_the_tools_that_keep_commands_apart(built, tmp_path, tool, extras, which):
+    """The newest versions of everything, as a student gets them; nothing is pinned."""
+    venv.create(tmp_path / "tools", with_pip=False)
+    bin_ = tmp_path / "tools" / "bin"
+    pip = [sys.executable, "-m", "pip", "--python", bin_ / "python", "install", "--quiet"]
+    subprocess.run([*pip, tool.split()[0].replace("uvx", "uv")], check=True, capture_output=True)
+    package = f"{built[which]}{extras}"
+    places = ("PIPX_HOME", "PIPX_BIN_DIR", "UV_TOOL_DIR", "UV_TOOL_BIN_DIR", "UV_CACHE_DIR")
+    env = {name: str(tmp_path / name.lower()) for name in places}
+    put_in = {"pipx": env["PIPX_BIN_DIR"], "uv tool": env["UV_TOOL_BIN_DIR"]}
+    ways = {
+        "pipx run": [bin_ / "pipx", "run", "--spec", package, "league"],
+        "uvx": [bin_ / "uvx", "--from", package, "league"],
+    }
+    if tool in put_in:
+        subprocess.run(
+            [bin_ / tool.split()[0], *tool.split()[1:], "install", package],
+            check=True, capture_output=True, env={**os.environ, **env},
+        )  # fmt: skip
+        ways[tool] = [Path(put_in[tool]) / "league"]
+
+    Installed(tmp_path, ways[tool], **env).check()
 
 
 def test_pins_name_no_package_index():
