@@ -6,15 +6,29 @@ import re
 import shutil
 import ssl
 import subprocess
+import time
+import urllib.request
+from contextlib import contextmanager
 
 import pytest
 
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.network import place_of_manager
-from commands import RUNNING, free_port
+from commands import RUNNING, SECONDS, free_port
+from dashboard.person import Person
 from pages import Page, Terminal
 
+PROGRAMS = "/usr/sbin:/usr/local/sbin:/usr/bin:/bin:/usr/local/bin"
 PAGE = Page("docs", "how-to", "tls-behind-nginx.md")
+SLOW = """
+import pathlib, time
+
+def choose(turn):
+    pathlib.Path("asked").touch()
+    while not pathlib.Path("go").exists():
+        time.sleep(0.05)
+    return "even"
+"""
 SEATED = {
     "display_name": "Ann",
     "version": "1.0.0",
@@ -45,13 +59,11 @@ http {{
 def terminal(tmp_path, request):
     """A folder with the certificates of the page, and nginx with its configuration and more."""
     for name in ("nginx", "openssl"):
-        if (
-            shutil.which(name, path="/usr/sbin:/usr/local/sbin:/usr/bin:/bin:/usr/local/bin")
-            is None
-        ):
-            pytest.skip(f"{name} is not installed")
+        if shutil.which(name, path=PROGRAMS) is None:
+            pytest.skip(f"{name} is not installed; apt-get install nginx-light openssl")
     port = free_port()
     places = {
+        "8090": str(free_port()),
         "https://cup.example": f"https://localhost:{port}",
         "listen 443": f"listen 127.0.0.1:{port}",
         "DNS:cup.example": "DNS:localhost",
@@ -68,7 +80,7 @@ def terminal(tmp_path, request):
 
 
 def begin_nginx(folder, port):
-    nginx = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
+    nginx = shutil.which("nginx", path=PROGRAMS)
     process = subprocess.Popen(
         [nginx, "-p", folder, "-c", "nginx.conf", "-e", "error.log"],
         stdout=subprocess.DEVNULL,
@@ -92,10 +104,12 @@ def asked(folder, port, host, **headers):
     return posted(folder, port, "/mcp", query, Host=host, **headers)[0]
 
 
-def posted(folder, port, path, body, **headers):
+def posted(folder, port, path, body, source="", **headers):
     """The status and the text of an answer of the manager."""
     trusted = ssl.create_default_context(cafile=folder / "ca.pem")
-    line = http.client.HTTPSConnection("localhost", port, context=trusted, timeout=20)
+    line = http.client.HTTPSConnection(
+        "localhost", port, context=trusted, timeout=20, source_address=(source, 0)
+    )
     given = {"Content-Type": "application/json", **headers}
     line.request("POST", path, json.dumps(body), given)
     answer = line.getresponse()
@@ -168,6 +182,103 @@ def test_nginx_waits_longer_at_a_seat_than_elsewhere(terminal):
 
     poll = {"epoch": epoch, "ack": 0, "wait": 2, "answers": []}
     assert post(f"{player['seat']}/poll", poll, **bearer)["calls"] == []
+
+
+def test_seats_pages_events_and_a_person_come_through_nginx(terminal, monkeypatch):
+    export, referee, player, _, start = PAGE.commands_of("Agents")
+    trust(terminal, export)
+    monkeypatch.setenv("SSL_CERT_FILE", terminal.environment["SSL_CERT_FILE"])
+    terminal.environment["LEAGUE_DASHBOARD"] = "true"
+    (line,) = PAGE.commands_of("The manager")
+    manager = terminal.serve(f"{line} --dashboard-port {terminal.replaced['8090']} --cycles 1")
+    terminal.until(manager, "See it in a browser")
+    terminal.serve(referee)
+    terminal.type("league approve REF01 --dir cup")
+    seated = terminal.serve(f"{player} --outbound")
+    ann = Person(f"https://localhost:{terminal.tls_port}")
+
+    assert "Take your seat" in ann.open("/join")
+    ann.open("/play/join", {"name": "Ann"}, Origin=ann.url)
+    with events(terminal, "/standings") as stream:
+        assert "has begun" in terminal.type(start)
+        ann.play()
+        terminal.until(seated, "is over")
+        until_event(stream, '"is_over":true')
+
+    assert [each.secure for each in ann.jar if each.name.startswith("seat_")] == [True]
+    agents = json.loads(terminal.type("league agents --dir cup --json --quiet"))
+    assert agents[0]["seat"]
+    rows = json.loads(terminal.type("league standings --dir cup --json --quiet"))
+    assert [row["technical_losses"] for row in rows] == [0, 0]
+
+
+def wait_for(is_so):
+    """Wait until it is so, but not for ever."""
+    for _ in range(SECONDS * 50):
+        if is_so():
+            return
+        time.sleep(0.02)
+    raise AssertionError(is_so)
+
+
+@contextmanager
+def events(terminal, page):
+    """The event stream of a page."""
+    url = f"https://localhost:{terminal.tls_port}/events?page={page}"
+    with urllib.request.urlopen(url, timeout=SECONDS) as stream:
+        assert stream.headers["Content-Type"].startswith("text/event-stream")
+        yield stream
+
+
+def until_event(stream, words):
+    """What the stream says, up to these words: nginx must not hold it back."""
+    heard = ""
+    while words not in heard and heard.count("still here") < 2:
+        heard += stream.readline().decode()
+    assert words in heard
+
+
+def test_who_asks_through_nginx_cannot_say_that_they_are_another(terminal):
+    terminal.serve(PAGE.commands_of("The manager")[0])
+    forged = {"X-Forwarded-For": "10.9.8.7", "Forwarded": "for=10.9.8.7"}
+
+    posted(terminal.folder, terminal.tls_port, "/mcp", {}, source="127.0.0.2", **forged)
+
+    log = terminal.folder / "cup" / "log" / "manager.jsonl"
+    wait_for(lambda: log.exists() and "refused" in log.read_text())
+    assert "127.0.0.2: " in log.read_text()
+    assert "10.9.8.7" not in log.read_text()
+
+
+def test_nobody_reads_the_metrics_through_nginx(terminal):
+    terminal.serve(PAGE.commands_of("The manager")[0])
+
+    assert posted(terminal.folder, terminal.tls_port, "/metrics", {})[0] == 403
+
+
+def test_a_manager_that_is_started_again_behind_nginx_costs_nobody_a_match(terminal):
+    export, referee, player, _, start = PAGE.commands_of("Agents")
+    trust(terminal, export)
+    (line,) = PAGE.commands_of("The manager")
+    manager = terminal.serve(f"{line} --cycles 1")
+    terminal.serve(referee)
+    terminal.type("league approve REF01 --dir cup")
+    terminal.save("slow.py", SLOW)
+    slow = player.replace("--strategy random", "slow.py")
+    ann, _ = terminal.serve(slow), terminal.serve(f"{slow} --outbound")
+    terminal.type(start)
+    wait_for((terminal.folder / "asked").exists)
+
+    manager.kill()
+    manager.wait()
+    assert asked(terminal.folder, terminal.tls_port, "localhost") == 502
+    (terminal.folder / "go").touch()
+    again = terminal.serve("league manager --dir cup")
+
+    assert "Resumed in round 1" in again.heard
+    terminal.until(ann, "is over")
+    rows = json.loads(terminal.type("league standings --dir cup --json --quiet"))
+    assert [(row["played"], row["technical_losses"]) for row in rows] == [(1, 0), (1, 0)]
 
 
 def test_a_manager_behind_a_proxy_is_not_told_to_listen_to_everybody():
