@@ -8,7 +8,8 @@ import pytest
 
 from commands import BIN, SECONDS, free_port, league, started
 
-WRITTEN_BEFORE = Path(__file__).parent / "journals_of_0.1"
+HERE = Path(__file__).parent
+SCHEMA_1, SCHEMA_2 = HERE / "journals_of_0.1", HERE / "journals_of_schema_2"
 POINTS = [("P03", 9), ("P04", 9), ("P01", 5), ("P06", 5), ("P02", 4), ("P05", 4)]
 
 
@@ -16,8 +17,8 @@ POINTS = [("P03", 9), ("P04", 9), ("P01", 5), ("P06", 5), ("P02", 4), ("P05", 4)
 def journal(tmp_path):
     """A copy that may be written to, as its owner's files are."""
 
-    def copy(name):
-        shutil.copytree(WRITTEN_BEFORE / name, tmp_path / name)
+    def copy(written, name):
+        shutil.copytree(written / name, tmp_path / name)
         for path in (tmp_path / name).iterdir():
             path.chmod(0o600)
         return tmp_path / name
@@ -26,7 +27,7 @@ def journal(tmp_path):
 
 
 def test_a_finished_league_is_verified_and_told_as_before(journal):
-    cup = journal("finished")
+    cup = journal(SCHEMA_1, "finished")
 
     verified = league("verify", cup).stdout
     table = json.loads(league("standings", "--dir", cup, "--json").stdout)
@@ -38,9 +39,23 @@ def test_a_finished_league_is_verified_and_told_as_before(journal):
     assert "R1M1" in story
 
 
-def test_a_league_that_was_killed_is_played_to_its_end(journal):
-    cup, port = journal("interrupted"), free_port()
-    before = results_in(cup)
+def test_a_finished_league_of_the_former_version_is_verified_and_reported(journal):
+    cup = journal(SCHEMA_2, "finished")
+
+    verified = league("verify", cup).stdout
+    league("report", cup, "--out", cup / "report.html")
+
+    assert "6 of 6 matches are decided, each once; 6 were recomputed" in verified
+    assert "37:ded9a7d222264fdd72460cbb0c5b41622f8e5594a82293efc2da95b63b1617b2" in verified
+    assert "Cleo" in (cup / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("written", "goes_on_in"), [(SCHEMA_1, 3), (SCHEMA_2, 2)], ids=["schema 1", "schema 2"]
+)
+def test_a_league_that_was_killed_is_played_to_its_end(journal, written, goes_on_in):
+    cup, port = journal(written, "interrupted"), free_port()
+    before = results_in(cup, goes_on_in - 1)
 
     manager = started(
         *(BIN / "league", "manager", "--port", port, "--dir", cup),
@@ -53,16 +68,15 @@ def test_a_league_that_was_killed_is_played_to_its_end(journal):
     _, said = manager.communicate(timeout=SECONDS)
 
     assert manager.returncode == 0, said
-    assert "Resumed in round 3" in said
-    assert results_in(cup) == before
+    assert f"Resumed in round {goes_on_in}" in said
+    assert results_in(cup, goes_on_in - 1) == before
     assert "6 of 6 matches are decided, each once" in league("verify", cup).stdout
 
 
-def results_in(cup):
-    """How each match of the first two rounds ended."""
-    rounds = json.loads(league("schedule", "--dir", cup, "--json").stdout)
+def results_in(cup, rounds):
+    """How each match of the first rounds ended."""
     return [
         (match["match_id"], match["status"], match["winner_player_id"])
-        for each in rounds[:2]
+        for each in json.loads(league("schedule", "--dir", cup, "--json").stdout)[:rounds]
         for match in each["matches"]
     ]
