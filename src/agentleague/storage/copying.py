@@ -45,15 +45,15 @@ def copy_league(source: JournalPlace, to: JournalPlace, *, moves: bool = False) 
         Damaged: what is there is not all true.
         StorageError: there is no league, there is one already, or it cannot be read or written.
     """
+    known = open_reader(source).leagues() if isinstance(source, Path) else leagues_in(source)
+    if len(known) != 1:
+        raise StorageError(f"there are {len(known)} leagues in {source}; name one")
+    league_id = known[0]
+    source, to = _of(source, league_id), _of(to, league_id)
     reader = open_reader(source)
     damage = reader.damage()
     if damage:
         raise Damaged(f"{damage}; {remedy(source)}")
-    leagues = leagues_in(source) if isinstance(source, DatabaseUrl) else reader.leagues()
-    if len(leagues) != 1:
-        raise StorageError(f"there are {len(leagues)} leagues in {source}; name one")
-    league_id = leagues[0]
-    source, to = _of(source, league_id), _of(to, league_id)
     with closing(_claimed(source, league_id)) if moves else nullcontext():
         check_not_moved(source)
         found = {name: read_kept(source, name) for name in KEPT}
@@ -103,19 +103,17 @@ def _to_path(to: Path, league: _League) -> Iterator[None]:
 
 @contextmanager
 def _to_database(to: DatabaseUrl, league: _League) -> Iterator[None]:
-    import psycopg
-
     with closing(_claimed(to, league.league_id)):  # It makes the tables, too.
+        from psycopg import connect
+
+        from agentleague.storage.postgres_errors import explaining
+
         if leagues_in(to):
             raise StorageError(f"{to} is there already; nothing was copied")
         for name, data in league.kept.items():
             write_kept(to, name, data)
-        try:
-            with psycopg.connect(to.conninfo) as connection:  # One transaction.
-                copying = f"COPY agentleague.rows ({COLUMNS}) FROM STDIN"
-                with connection.cursor().copy(copying) as copy:
-                    for row in league.rows:
-                        copy.write_row(row)
-                yield
-        except psycopg.Error as error:
-            raise StorageError(f"{to} cannot be used now: {error}") from None
+        with explaining(to), connect(to.conninfo) as connection:  # One transaction.
+            with connection.cursor().copy(f"COPY agentleague.rows ({COLUMNS}) FROM STDIN") as copy:
+                for row in league.rows:
+                    copy.write_row(row)
+            yield
