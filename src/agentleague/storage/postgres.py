@@ -238,7 +238,9 @@ class PostgresJournal(PostgresReader):
                 return
             claim.released = Signal()
             self._queue.put(_Append(claim, 0.0, (), lambda answer: None))
-        claim.released.wait(self._limits.retry_seconds)  # Else its lease runs out by itself.
+        # Where the database is away, the lease runs out by itself.
+        while not claim.released.wait(self._limits.retry_seconds) and self._trouble == "ok":
+            pass
 
     def end(self, lost: Lost) -> Lost:
         """Write no more of this league: somebody proves that rows are gone; so finds the next."""
