@@ -3,7 +3,7 @@
 import pytest
 from msgspec import UNSET
 
-from agentleague.errors import InternalError, NoConnection, StorageError
+from agentleague.errors import Claimed, InternalError, NoConnection, StorageError
 from agentleague.league.events import MatchClosed
 from agentleague.protocol.messages import (
     LeagueQuery,
@@ -200,6 +200,43 @@ def test_a_receipt_that_is_given_again_is_the_same_however_many_are_kept():
     assert [sent.receipt.seq for _, sent in wire.sent] == [*rows]
     assert wire.sent[0][1].receipt == wire.sent[2][1].receipt
     assert wire.sent[2][1].receipt is wire.sent[3][1].receipt
+
+
+def test_while_a_league_may_be_anothers_nobody_is_told_anything():
+    disk, heard = SlowDisk(), []
+    first, *others = [Call(key, ANN, LeagueQuery(key), 5.0) for key in "abc"]
+    host, role, wire, clock = hosted([record(), first], *[[each] for each in others], disk=disk)
+    host.start(0.0)
+
+    disk.state = "away"
+    disk.commit()
+    host.feed(Woken("now"))
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    clock.run(until=lambda: clock.now() >= 10.0)
+    assert (wire.sent, len(role.told)) == ([], 2)
+    assert [type(each) for each in heard] == [StorageError]
+
+    disk.state = "ok"
+    host.feed(Woken("now"))  # Its effects do not overtake those that wait.
+    assert wire.sent == []
+    clock.run()
+    assert [sent.query_type for _, sent in wire.sent] == ["a", "b", "c"]
+
+
+def test_a_manager_that_lost_its_league_while_it_was_away_tells_nobody():
+    disk = SlowDisk()
+    host, _, wire, clock = hosted([Call("a", ANN, QUERY, 5.0)], [record()], disk=disk)
+    host.on_failure = lambda error: None
+    disk.state = "away"
+    for _ in range(2):
+        host.feed(Woken("now"))
+    done, _ = disk.waiting.pop()
+
+    done(Claimed("another manager has it"))
+    disk.state = "ok"
+    clock.run()
+
+    assert wire.sent == []
 
 
 def test_a_call_that_waited_for_the_disk_has_its_full_time_from_when_it_goes_out():
@@ -433,6 +470,21 @@ def test_a_bug_before_any_decision_costs_the_request_alone():
 
     assert isinstance(heard[0], InternalError)
     assert failures == []
+
+
+def test_a_row_that_cannot_be_read_now_is_asked_for_again_later():
+    failures, heard = [], []
+    host, _, wire, _ = hosted(disk=SlowDisk())
+    host.role = AtOnce([], bug=StorageError("the connection is gone"))
+    host.on_failure = failures.append
+    host.start(0.0)
+
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    assert (type(heard[0]), heard[0].retryable, failures) == (StorageError, True, [])
+
+    host.role.script = [host.role.bug]
+    host.feed(Woken("now"))  # What it would have decided then is lost with it.
+    assert failures == [host.role.bug]
 
 
 def test_a_bug_at_a_timer_stops_a_role_that_records_and_only_costs_the_timer_elsewhere(caplog):

@@ -2,7 +2,9 @@
 
 A role's events are applied when it decides them and written at once; every other effect waits, in
 order, until all events before it are committed. So nobody sees what a crash could undo. A call that
-waited has its full time from when it goes out: a slow disk is no agent's silence.
+waited has its full time from when it goes out: a slow disk is no agent's silence. While a journal
+is away its league may be another manager's: then nothing is answered, and what was decided is told
+when the journal is sure again.
 """
 
 import logging
@@ -26,6 +28,7 @@ from agentleague.roles.tally import SECONDS, Times
 
 log = logging.getLogger(__name__)
 Done = Callable[[Any], None]
+_AWAY = object()  # the key of a timer of the host's own
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class HostLimits:
     replayed: int = 1_000  # rows at a time: a quarter faster than one by one
     receipts: int = 1_000  # that are not sealed again when they are given again
     telling_seconds: float = 1.0  # between two looks at who has heard a broadcast so far
+    away_seconds: float = 0.2  # between two looks at whether the league is its own again
 
 
 class JournalArchive:
@@ -157,7 +161,7 @@ class Host:
             after, self._decided = self._decided, self._decided + len(events)
             ledger.journal.append(ledger.league_id, after, events, self._on_committed)
             wanted = [each for each in wanted if type(each) is not Record]
-        if self._decided == self._committed:
+        if self._decided == self._committed and not self._is_held():
             for effect in wanted:
                 self._RELEASE[type(effect)](self, effect)
         else:
@@ -171,6 +175,24 @@ class Host:
             return
         self._keep_hashes(rows)
         self._committed = rows[-1].seq
+        self._release()
+
+    def _is_held(self) -> bool:
+        """Whether the league may be another manager's by now; if so, it looks again later."""
+        if _AWAY not in self._timers:
+            if not (self._ledger and self._ledger.journal.state == "away"):
+                return False
+            when = self._clock.now() + self._limits.away_seconds
+            self._timers[_AWAY] = self._clock.call_at(when, self._come_back)
+        return True
+
+    def _come_back(self) -> None:
+        del self._timers[_AWAY]
+        self._release()
+
+    def _release(self) -> None:
+        if self._has_failed or self._is_held():
+            return
         now, times = self._clock.now(), self.disk_times
         while self._waiting and self._waiting[0][0] <= self._committed:
             _, decided_at, wanted = self._waiting.popleft()
@@ -294,11 +316,18 @@ class Host:
             self._give_up(stimulus, StorageError("rows of the journal are lost; try again later"))
             self._stop(self._ledger.journal.end(bug) if self._ledger else bug)
             return
-        log.error("a %s could not be handled", type(stimulus).__name__, exc_info=bug)
-        self._give_up(stimulus, InternalError("something went wrong here; the log says what"))
         is_sound = isinstance(stimulus, Asked) and getattr(self.role, "applied", 0) == self._decided
+        answer: LeagueError = InternalError("something went wrong here; the log says what")
+        why: BaseException = InternalError(f"stopped by a bug: {type(bug).__name__}: {bug}")
+        if isinstance(bug, StorageError) and not isinstance(bug, Damaged):  # No bug: it is away.
+            log.warning("a %s needs a row that cannot be read: %s", type(stimulus).__name__, bug)
+            answer = StorageError("the journal cannot be read; send the same message again later")
+            why = bug
+        else:
+            log.error("a %s could not be handled", type(stimulus).__name__, exc_info=bug)
+        self._give_up(stimulus, answer)
         if self._ledger and not is_sound:
-            self._stop(InternalError(f"stopped by a bug: {type(bug).__name__}: {bug}"))
+            self._stop(why)
 
     def _stop(self, error: BaseException) -> None:
         self._has_failed = True
