@@ -45,6 +45,11 @@ def test_seated_players_lose_nothing_by_lost_polls_and_a_manager_that_is_away(pa
     assert broken("seats", range(part * 20, part * 20 + 20)[: examples(20)]) == {}
 
 
+@pytest.mark.parametrize("part", range(3))
+def test_a_league_of_two_managers_survives_what_happens_to_them_and_their_database(part):
+    assert broken("standby", range(part * 40, part * 40 + 40)[: examples(40)]) == {}
+
+
 def test_a_league_survives_a_crash_after_some_events():
     assert broken("exhaustive", some(examples(150), of=scenarios.crashes_total())) == {}
 
@@ -65,6 +70,12 @@ def test_the_journal_of_a_league_in_trouble_can_be_verified(kind):
 def test_a_league_survives_chaos_of_many_seeds(part):
     size = CHAOS_SEEDS // 10
     assert broken("chaos", range(part * size, (part + 1) * size)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_a_league_of_two_managers_survives_many_seeds(part):
+    assert broken("standby", range(part * 200, part * 200 + 200)) == {}
 
 
 @pytest.mark.slow

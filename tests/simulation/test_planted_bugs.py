@@ -8,15 +8,18 @@ import re
 import pytest
 
 from agentleague.simulation.modes import simulate
+from simulation import planted_fencing
 from simulation.planted import HUNTS, SEEDS
 
 OWN_FAULT = re.compile("TypeError|AttributeError|NameError")
 
 
+ALL = [*HUNTS.items(), *planted_fencing.HUNTS.items()]
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("bug", HUNTS, ids=lambda bug: bug.__name__)
-def test_a_planted_bug_is_found(bug, monkeypatch):
-    hunt = HUNTS[bug]
+@pytest.mark.parametrize(("bug", "hunt"), ALL, ids=[bug.__name__ for bug, _ in ALL])
+def test_a_planted_bug_is_found(bug, hunt, monkeypatch):
     bug(monkeypatch)
 
     for seed in range(hunt.first, hunt.first + SEEDS):

@@ -89,7 +89,7 @@ class Lifetime:
 
     def stall(self, seconds: float) -> None:
         """The process does nothing for so long, as on a machine that sleeps."""
-        self.awake_at = self._clock.time + seconds
+        self.awake_at = max(self.awake_at, self._clock.time + seconds)
 
     def end(self) -> None:
         """The process is dead."""

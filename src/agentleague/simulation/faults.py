@@ -10,9 +10,11 @@ from agentleague.league.events import LeagueEnded
 from agentleague.league.league import Phase
 from agentleague.league.match_result import VERDICTS
 from agentleague.roles.effects import Event
+from agentleague.simulation.database import Database
 from agentleague.simulation.disk import SYNC_SECONDS
 from agentleague.simulation.league import MANAGER, SimulatedLeague
 
+OWNER = "owner"  # the manager that runs the league when the fault happens
 LATER_EVENTS = 20  # until a fault that came too early is tried again
 LOOK_SECONDS = 2.0  # before the organiser looks again whether the league goes on
 PLAYERS_MIN = 2  # without as many a league cannot begin
@@ -54,6 +56,8 @@ class Faults:
         """Let it happen now, unless the trouble is over."""
         if self._is_over:
             return
+        owner = self._league.owner.name
+        fault = fault._replace(who=tuple(owner if each == OWNER else each for each in fault.who))
         self._league.observer.note(str(fault))
         self.KINDS[fault.kind](self, fault)
 
@@ -169,6 +173,22 @@ class Faults:
         as_usual = partial(setattr, disk, "sync_seconds", SYNC_SECONDS)
         self._league.clock.call_after(fault.seconds or 0.0, as_usual)
 
+    def _restart_database(self, fault: Fault) -> None:
+        """Connections and statements under way are lost; it is away for a while."""
+        database = self._database
+        database.is_away = True
+        database.restart()
+        self._league.clock.call_after(fault.seconds or 0.0, database.mend)
+
+    def _cut_connections(self, fault: Fault) -> None:
+        for name in fault.who:
+            self._database.cut(name)
+
+    @property
+    def _database(self) -> Database:
+        assert isinstance(self._league.disk, Database)
+        return self._league.disk
+
     # Commands of the organiser, who waits for no answer, but looks whether the league goes on.
 
     def _pause(self, fault: Fault) -> None:
@@ -235,6 +255,8 @@ class Faults:
         "full disk": _full_disk,
         "failing disk": _failing_disk,
         "slow disk": _slow_disk,
+        "database restart": _restart_database,
+        "lost connection": _cut_connections,
         "pause": _pause,
         "remove": _remove,
         "rule": _rule,

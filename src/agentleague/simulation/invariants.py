@@ -45,7 +45,7 @@ from agentleague.records.verify import verify
 from agentleague.roles.effects import Event
 from agentleague.simulation import rules
 from agentleague.simulation.agents import HANGING, HOLDING
-from agentleague.simulation.league import MANAGER, SimulatedLeague
+from agentleague.simulation.league import SimulatedLeague
 from agentleague.simulation.network import host_of, url_of
 from agentleague.simulation.tampering import forge
 from agentleague.storage.chain import moment
@@ -210,7 +210,7 @@ def _round_end_is_told(simulated: SimulatedLeague, name: str, round_id: int) -> 
 def _ended(simulated: SimulatedLeague) -> Iterator[str]:
     for name, process in simulated.processes.items():
         is_holding = simulated.agents.traits.get(name) == HOLDING or process.is_doubled
-        if name != MANAGER and process.is_alive and not is_holding:
+        if name not in simulated.managers and process.is_alive and not is_holding:
             yield f"I7: {name} goes on after the end of the league"
 
 
@@ -313,7 +313,7 @@ def _state(simulated: SimulatedLeague) -> str:
         for match_id in sorted(league.open_matches)
     }
     alive = [name for name, process in simulated.processes.items() if process.is_alive]
-    is_done = simulated.processes[MANAGER].is_done
+    is_done = simulated.owner.is_done
     return f": {league.phase} round {league.round_id}, open {left}, alive {alive}, done {is_done}"
 
 
@@ -358,14 +358,14 @@ class Recovery:
         since = self._since(self._healed_at)
         is_decided = any(isinstance(event, LeagueEnded) for event in since)
         is_told = any(isinstance(event, Told) and event.what == "league_end" for event in since)
-        is_back = self._league.processes[MANAGER].born_at >= self._healed_at
+        is_back = self._league.owner.born_at >= self._healed_at
         if not is_decided and not (is_told and is_back):
             return
         for name in self._there().values():
             if url_of(name) not in self._observer.end_told:
                 yield f"I7: {name} was there and never told that the league is over"
         for name, process in self._league.processes.items():
-            if name not in (MANAGER, *self._odd) and process.is_alive:
+            if name not in (*self._league.managers, *self._odd) and process.is_alive:
                 yield f"I7: {name} goes on after the end of the league"
 
     def _result_is_told(self, match: MatchRecord) -> Iterator[str]:

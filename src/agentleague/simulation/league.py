@@ -41,14 +41,18 @@ from agentleague.simulation.agents import (
 )
 from agentleague.simulation.attackers import THIEF, Impostor, Thief
 from agentleague.simulation.clock import Lifetime, VirtualClock
+from agentleague.simulation.database import Database
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.network import Links, SimulatedNetwork, url_of
 from agentleague.simulation.observer import Observer
 from agentleague.simulation.process import Ports, Probing, Process, Watched
+from agentleague.simulation.standby import Contender, TakeOverCheck
 
 BEGAN = 1_700_000_000.0
 LEAGUE_ID = "league_simulated"
 MANAGER = "manager"
+STANDBY = "manager2"
+PROXY_BEHIND = 0.2  # the part of requests that a proxy sends to any manager that runs the league
 STEPS_AT_ONCE = 20_000  # more cannot happen at the same instant
 REGISTER_SECONDS = 1.0  # before an agent tries again to register
 GRACE_SECONDS = 60.0  # for agents that are not told that the league is over
@@ -67,15 +71,16 @@ class SimulatedLeague:
         agents: Agents = DEFAULT,
         *,
         disk: Callable[[VirtualClock], Disk] = Disk,
+        standby: bool = False,  # whether there are two managers, which share a database
     ) -> None:
         self.events = 0
         self.bugs: list[str] = []
         self.gone: set[str] = set()  # processes that died for good
         self.healed_at: float | None = None  # since when nothing goes wrong any more
         self.clock = VirtualClock(BEGAN)
-        self.disk = disk(self.clock)
-        self.observer = Observer(self.clock, self.disk, LEAGUE_ID)
         self.links = Links(Random(f"delays|{seed}"))
+        self.disk = Database(self.clock, self.links, seed) if standby else disk(self.clock)
+        self.observer = Observer(self.clock, self.disk, LEAGUE_ID)
         self.network = SimulatedNetwork(self.clock, self.links, self.observer)
         self.network.on_sent = self._event
         self.processes: dict[str, Process] = {}
@@ -88,7 +93,9 @@ class SimulatedLeague:
         self._next_planned = _NEVER
         self._done_at: float | None = None
         self._is_quiet = False  # nothing will ever happen any more
-        self._add(MANAGER, self._manager, disk=self.disk)
+        self.managers = (MANAGER, STANDBY) if standby else (MANAGER,)
+        for name in self.managers:
+            self._add(name, self._manager, disk=self.disk)
         keeps_state = agents.referees_keep_state
         for number in range(1, referees + 1):
             build = partial(self._referee, number)
@@ -96,6 +103,8 @@ class SimulatedLeague:
         for number in range(1, players + 1):
             self._add(f"player{number}", partial(self._player, number), keeps_state=True)
         self._give_traits()
+        if isinstance(self.disk, Database):
+            self._share(self.disk)
 
     def after_event(self, number: int, what: Callable[[], None]) -> None:
         """Do something right after an event; events are numbered from 1."""
@@ -145,12 +154,13 @@ class SimulatedLeague:
     @property
     def is_over(self) -> bool:
         """Whether the manager is done and so are the others, or had time enough to be."""
-        manager = self.processes[MANAGER]
-        if not (manager.is_done and manager.is_alive and self.disk.is_clean):
+        manager = self.owner
+        journal = getattr(manager, "journal", self.disk)
+        if not (manager.is_done and manager.is_alive and journal.is_clean):
             self._done_at = None
             return False
         self._done_at = self.clock.now() if self._done_at is None else self._done_at
-        others = [each for name, each in self.processes.items() if name != MANAGER]
+        others = [each for name, each in self.processes.items() if name not in self.managers]
         had_time = self.clock.now() - self._done_at > GRACE_SECONDS
         return had_time or self._is_quiet or not any(each.is_alive for each in others)
 
@@ -160,9 +170,15 @@ class SimulatedLeague:
         return self.clock.now() - BEGAN
 
     @property
+    def owner(self) -> Process:
+        """The manager that runs the league; where none does, the first."""
+        managers = [self.processes[name] for name in self.managers]
+        return next((each for each in managers if each.is_owner), managers[0])
+
+    @property
     def manager(self) -> Manager:
         """The manager in its present life."""
-        role: Manager = self.processes[MANAGER].role
+        role: Manager = self.owner.role
         return role
 
     def player_id(self, name: str) -> str:
@@ -201,7 +217,24 @@ class SimulatedLeague:
                 what()
 
     def _add(self, name: str, build: Callable[[Ports], Host], **more: Any) -> None:
-        self.processes[name] = Process(self.network, name, build, **more)
+        kind = Contender if STANDBY in self.managers and name in self.managers else Process
+        self.processes[name] = kind(self.network, name, build, **more)
+
+    def _share(self, database: Database) -> None:
+        """Let the managers share a database, behind a proxy that sometimes asks a former owner."""
+        contenders = [each for each in self.processes.values() if isinstance(each, Contender)]
+        chance = Random(f"proxy|{self.seed}")
+
+        def where() -> str:
+            hosts = [each.name for each in contenders if each.host]
+            is_behind = bool(hosts) and chance.random() < PROXY_BEHIND
+            return url_of(chance.choice(hosts) if is_behind else self.owner.name)
+
+        for each in contenders:
+            each.database, each.league_id = database, LEAGUE_ID
+        database.wrong = self.observer.violations.append
+        self.network.proxies[url_of(MANAGER)] = where
+        TakeOverCheck(database, contenders)
 
     def _give_traits(self) -> None:
         for name, trait in self.agents.traits.items():
@@ -218,17 +251,19 @@ class SimulatedLeague:
 
     def _manager(self, ports: Ports) -> Host:
         settings = ManagerSettings(**self._settings)
-        archive = JournalArchive(self.disk, LEAGUE_ID, at_hand=0)  # It forgets all it can.
+        journal = ports.journal or self.disk
+        archive = JournalArchive(journal, LEAGUE_ID, at_hand=0)  # It forgets all it can.
         manager = Manager(settings, self._secrets, self.agents.game, league=League(archive))
         role = Watched(manager, self.bugs, ports.news)
         if UNREADY in self.agents.traits.values():
             role = Probing(manager, self.bugs, ports, self.network.alive.__contains__)
-        self.disk.claim(LEAGUE_ID)
+        if not ports.journal:
+            self.disk.claim(LEAGUE_ID)
         self.observer.capacity.restart()
-        ledger = Ledger(self.disk, LEAGUE_ID, receipt=manager.receipt)
+        ledger = Ledger(journal, LEAGUE_ID, receipt=manager.receipt)
         ports.transport.seat_of, ports.transport.may_call = manager.seat_of, manager.may_call
         host = Host(role, ports.clock, ports.transport, ledger=ledger)
-        host.replay(self.disk.read(LEAGUE_ID), read_event)
+        host.replay(journal.read(LEAGUE_ID), read_event)
         return host
 
     def _referee(self, number: int, ports: Ports) -> Host:

@@ -36,6 +36,7 @@ MODES: dict[str, Callable[[int], Scenario]] = {
     "liveness": scenarios.liveness,
     "hostile": scenarios.hostile,
     "seats": scenarios.seats,
+    "standby": scenarios.standby,
 }
 DRAWN = range(1, 11)  # the numbers of even/odd, R-GAME-02
 UNLIKELY = 1e9
@@ -100,7 +101,7 @@ def prepare(scenario: Scenario) -> SimulatedLeague:
     """The league before anything has happened, with its faults planned."""
     given = (scenario.players, scenario.referees, scenario.seed, scenario.settings, scenario.agents)
     disk = partial(SqliteDisk, seed=scenario.seed) if scenario.sqlite else Disk
-    league = SimulatedLeague(*given, disk=disk)
+    league = SimulatedLeague(*given, disk=disk, standby=scenario.standby)
     league.links.conditions = scenario.conditions
     faults = Faults(league, scenario.seed)
     faults.plan(scenario.faults)

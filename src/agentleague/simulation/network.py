@@ -80,6 +80,10 @@ class Links:
             return True
         return self.happens(self._conditions.loss)
 
+    def is_cut(self, source: str, target: str) -> bool:
+        """Whether nothing passes from one to the other."""
+        return (source, target) in self._cut
+
     def resets(self) -> bool:
         """Whether the sender of a lost message is told that the connection is gone."""
         return self._random() < self._conditions.resets
@@ -126,6 +130,7 @@ class SimulatedNetwork:
         self.clients = count(1)  # names of programs at seats
         self.repeated: set[bytes] = set()  # requests that arrive twice
         self.answer_filters: dict[str, AnswerFilter] = {}  # by address, change answers
+        self.proxies: dict[str, Callable[[], str]] = {}  # by address, say where a request goes now
 
     def add(self, url: str, receiver: str, lifetime: Lifetime) -> "SimulatedTransport":
         """A transport for one life of the agent at this address."""
@@ -257,7 +262,10 @@ class _Exchange:
         return self._close
 
     def _send(self, url: str, body: bytes, until: float) -> Cancel:
-        network, self.url = self._network, url
+        network = self._network
+        if url in network.proxies:
+            url = network.proxies[url]()
+        self.url = url
         self._stop_deadline = network.clock.call_at(until, self._late)
         if network.links.is_reliable:
             network.later(partial(self._arrive, url, body))

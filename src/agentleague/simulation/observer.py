@@ -90,6 +90,7 @@ class Observer:
         self.deliveries: list[Delivery] = []  # in order
         self.incidents: list[tuple[float, str]] = []  # losses and faults, in words
         self.results_told: set[tuple[str, str]] = set()  # address and match
+        self._first_told: dict[str, tuple[Any, ...]] = {}  # match -> what anybody was told first
         self._results_sent: set[tuple[str, str]] = set()  # the same, also if it never arrived
         self.end_told: set[str] = set()  # addresses that know that the league is over
         self.invited: dict[str, float] = {}  # match -> when a player was first invited to it
@@ -218,6 +219,9 @@ class Observer:
         if self.is_foreign(match):
             return True
         told, held = _facts(result), match.decided and _facts(match.decided.result)
+        first = self._first_told.setdefault(match.match_id, told)
+        if told != first:
+            self._wrong(f"{who} is told {told} of {match.match_id}, and somebody was told {first}")
         if held is None:
             self._wrong(f"{who} is told a result of {match.match_id}, and none is on disk")
         elif told != held:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from string import digits
 from typing import Any, NamedTuple, TypeVar
 
-from agentleague.errors import LeagueError
+from agentleague.errors import LeagueError, StorageError
 from agentleague.protocol.messages import Message
 from agentleague.roles.agent import AgentState
 from agentleague.roles.effects import Effect
@@ -27,6 +27,7 @@ class Ports(NamedTuple):
     transport: SimulatedTransport
     state: AgentState  # what an earlier life kept in its state file
     news: list[str]  # gets what its role has to say
+    journal: Any = None  # of its own, where several managers share a database
 
 
 class Process:
@@ -50,7 +51,7 @@ class Process:
         self.is_doubled = False  # it was once started while it ran: either may hear of the end
         self.host: Host | None = None  # while it lives
         self.news: list[str] = []  # of its role, from all its lives
-        self._network, self._name, self._build = network, name, build
+        self.name, self._network, self._build = name, network, build
         self.lifetime = Lifetime(network.clock)
         self._transport: SimulatedTransport | None = None
         self._state = AgentState()
@@ -58,7 +59,12 @@ class Process:
     @property
     def is_alive(self) -> bool:
         """Whether it runs."""
-        return self.host is not None
+        return self._transport is not None
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether it runs the league, if it is a manager."""
+        return self.is_alive
 
     @property
     def role(self) -> Any:
@@ -68,31 +74,36 @@ class Process:
 
     def start(self) -> None:
         """Begin a life. Does nothing while it lives."""
-        if self.host:
-            return
+        if not self.is_alive:
+            self._run(self._begin())
+
+    def _begin(self) -> Ports:
         network = self._network
         self.born_at = network.clock.now()
         ahead, wrong = self.clocks()
         self.lifetime = lifetime = Lifetime(network.clock, ahead)
-        receiver = self._name.rstrip(digits)  # manager, referee or player
-        self._transport = network.add(url_of(self._name), receiver, lifetime)
+        receiver = self.name.rstrip(digits)  # manager, referee or player
+        self._transport = network.add(url_of(self.name), receiver, lifetime)
         if self.disk:
             self.disk.deliver = lifetime.when_awake
         self.is_done = False
-        ports = Ports(lifetime, self._transport, self._state, self.news)
+        self._wall_offset = wrong - ahead
+        return Ports(lifetime, self._transport, self._state, self.news)
+
+    def _run(self, ports: Ports) -> None:
         self.host = host = self._build(ports)
         host.on_end, host.on_failure = self._end, self._fail
-        host.start(wrong - ahead)
+        host.start(self._wall_offset)
 
     def crash(self) -> None:
         """Die now: timers, calls, and what is not on disk yet are lost."""
-        if self.host:
+        if self.is_alive:
             self.crashes += 1
             self._die()
 
     def stall(self, seconds: float) -> None:
         """Do nothing for a while; messages wait meanwhile."""
-        if self.host:
+        if self.is_alive:
             self.lifetime.stall(seconds)
 
     def double(self) -> None:
@@ -109,7 +120,7 @@ class Process:
                 self._network.remove(transport)
 
             self.host.on_end = end
-            self.host = None
+            self.host = self._transport = None
             self.start()
 
     def forget(self) -> None:
@@ -121,14 +132,13 @@ class Process:
         self._network.clock.call_after(seconds, self.start)
 
     def _die(self) -> None:
-        if not self.host:
+        if not self._transport:
             return
         if self.keeps_state:
             self._state = self.role.state if self.role.state.token else self._state
-        self.host = None
         self.lifetime.end()
-        assert self._transport
         self._network.remove(self._transport)
+        self.host = self._transport = None
         if self.disk:
             self.disk.crash()
 
@@ -140,7 +150,7 @@ class Process:
     def _fail(self, error: BaseException) -> None:
         """Its disk is broken, or it has a bug: it ends, and is started again."""
         self.failures += 1
-        if self.host:
+        if self.is_alive:
             self._die()
             self.restart_after(FAILED_SECONDS)
 
@@ -166,6 +176,8 @@ class Watched:
     def _watch(self, work: Callable[..., T], *given: Any) -> T:
         try:
             outcome = work(*given)
+        except StorageError:  # It needs a row, and the database is away: no bug of the role.
+            raise
         except Exception as bug:
             self._bugs.append(f"{type(self.role).__name__}: {type(bug).__name__}: {bug}")
             raise

@@ -4,6 +4,7 @@ calm        nothing goes wrong, but one player may be dead, silent, slow or rude
 chaos       a few of all the things that can go wrong, another few with each seed
 liveness    nearly everything goes wrong for a while, then nothing any more
 seats       the same as chaos, with players that fetch their calls from the manager
+standby     two managers share a database; either, their ways to it and itself fail
 hostile     a thief, referees that do not let go, agents that start again and again
 exhaustive  one league again and again; each time a crash after another event
 
@@ -21,9 +22,10 @@ from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
 from agentleague.games.game import Game
 from agentleague.simulation import agents as traits
 from agentleague.simulation.agents import DEFAULT, Agents
-from agentleague.simulation.faults import Fault
+from agentleague.simulation.database import DATABASE
+from agentleague.simulation.faults import OWNER, Fault
 from agentleague.simulation.invariants import LeagueHistory
-from agentleague.simulation.league import MANAGER, SimulatedLeague
+from agentleague.simulation.league import MANAGER, STANDBY, SimulatedLeague
 from agentleague.simulation.network import RELIABLE, Conditions
 
 GAMES: tuple[Game, ...] = (even_odd, even_odd, even_odd, rock_paper_scissors, tic_tac_toe)
@@ -49,6 +51,7 @@ class Scenario(NamedTuple):
     dead: str = ""  # dies as soon as the league has begun
     wrong_clocks: bool = False
     sqlite: bool = False  # whether its journal lies in files, too
+    standby: bool = False  # whether two managers share a database
     trouble_seconds: float = 0.0  # until nothing goes wrong any more
     final_crash_seconds: float | None = None  # how long the manager is away when the end is on disk
     history: LeagueHistory = LeagueHistory()
@@ -133,6 +136,24 @@ def seats(seed: int) -> Scenario:
     ):
         if chance.random() < 0.5:
             scenario = _more(scenario, chance, kind, who, seconds)
+    return scenario._replace(history=expected(scenario))
+
+
+def standby(seed: int) -> Scenario:
+    """Whoever owns the league is killed, stopped or cut off, and the database fails."""
+    chance = Random(f"standby|{seed}")
+    scenario = Scenario(
+        seed,
+        chance.choice((2, 3, 4, 4)),
+        chance.choice((1, 2, 2)),
+        agents=Agents(referees_keep_state=chance.random() < 0.5, think_seconds=(0.0, 2.0)),
+        conditions=Conditions((0.0005, chance.choice((0.01, 0.01, 0.1)))),
+        wrong_clocks=chance.random() < 0.3,
+        trouble_seconds=TROUBLE_SECONDS,
+        standby=True,
+    )
+    for add in chance.sample(STANDBY_TROUBLES, chance.randint(1, 4)):
+        scenario = add(scenario, chance)
     return scenario._replace(history=expected(scenario))
 
 
@@ -302,6 +323,32 @@ TROUBLES: Sequence[Trouble] = (
 )
 
 
+MANAGERS = (OWNER, OWNER, MANAGER, STANDBY)
+SERVING = {*MANAGERS, DATABASE}
+
+
+def _is_cut_off(scenario: Scenario, chance: Random) -> Scenario:
+    """A manager is cut off from the database, but not from the agents."""
+    way = chance.sample([chance.choice(MANAGERS), DATABASE], 2)
+    kind, seconds = chance.choice(("cut", "one-way cut")), chance.choice((0.1, 1.0, 6.0, 20.0))
+    fault = Fault(_event(scenario, chance), kind, tuple(way), seconds)
+    return scenario._replace(faults=[*scenario.faults, fault])
+
+
+STANDBY_TROUBLES: Sequence[Trouble] = (
+    *[_faults(["crash"], MANAGERS, [0.01, 0.5, 5.0, 30.0])] * 2,
+    *[_faults(["sleep"], MANAGERS, [0.3, 5.0, 8.0, 12.0])] * 2,
+    *[_is_cut_off] * 4,
+    *[_faults(["lost connection"], MANAGERS, [0.0])] * 2,
+    _faults(["database restart"], [DATABASE], [0.01, 1.0, 10.0]),
+    _faults(["full disk", "slow disk"], [DATABASE], [0.5, 3.0, 15.0]),
+    _faults(["crash", "amnesia"], ["referee", "player"], [0.01, 0.5, 5.0]),
+    _messages_are_lost,
+    _messages_repeat,
+    _organiser_commands,
+)
+
+
 def _more(
     scenario: Scenario, chance: Random, kind: str, who: Sequence[str], seconds: Sequence[float]
 ) -> Scenario:
@@ -340,21 +387,28 @@ def expected(scenario: Scenario) -> LeagueHistory:
             (odd | doubled) - {name for name, trait in trait_of.items() if trait == traits.SLOW}
         ),
         disputes=not {traits.FALSE, traits.MEDDLING}.isdisjoint(trait_of.values()),
-        sound_disk=not any(fault.kind.endswith("disk") for fault in scenario.faults),
-        steady=not lossy and not any(MANAGER in fault.who for fault in scenario.faults),
+        sound_disk=not any(map(_concerns_rows, scenario.faults)),
+        steady=not lossy and not any(SERVING.intersection(fault.who) for fault in scenario.faults),
         aborted=any(fault.kind == "abort" for fault in scenario.faults),
     )
 
 
 def _loses_messages(fault: Fault) -> bool:
     is_cut = fault.kind in ("one-way cut", "cut") and MANAGER in fault.who
+    is_cut = is_cut and DATABASE not in fault.who  # Its connections notice what is lost.
     return is_cut or fault.kind in ("partition", "flapping")
 
 
 def _concerns_referees(fault: Fault) -> bool:
     """A manager that hears nobody, since it sleeps or its disk is full, takes them for dead."""
-    is_deaf = fault.kind in ("sleep", "full disk") and MANAGER in fault.who
+    is_deaf = fault.kind in ("sleep", "full disk") and bool(SERVING.intersection(fault.who))
+    is_deaf = is_deaf or DATABASE in fault.who
     return is_deaf or any(name.startswith("referee") for name in fault.who)
+
+
+def _concerns_rows(fault: Fault) -> bool:
+    """Whether a row may be written long after it was decided."""
+    return fault.kind.endswith(("disk", "connection")) or DATABASE in fault.who
 
 
 class CrashKind(NamedTuple):

@@ -56,6 +56,7 @@ def command(
       liveness    everything goes wrong for a while; then the league has to end
       hostile     somebody steals tokens and seats, and a referee does not let go
       seats       as chaos, with players that fetch their calls from the manager
+      standby     two managers share a database; they, it and the ways to it fail
 
     league simulate
     league simulate --mode exhaustive --seeds 5000
