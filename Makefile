@@ -21,7 +21,7 @@ demo: .venv/run  ## Play a whole league over real HTTP and print the table.
 quick: .venv/dev  ## Run the tests that start no process, on few random examples; after each change.
 	$(BIN)/pytest -q -m "not slow and not thorough and not process" --hypothesis-profile=quick $(PARALLEL) $(ARGS)
 
-test: .venv/dev foreign-mcp  ## Run the tests; they must cover the pure folders; or a part: ARGS="tests/cli".
+test: .venv/dev foreign-mcp .venv-deploy/ready  ## Run the tests; they must cover the pure folders; or a part: ARGS="tests/cli".
 ifdef ARGS
 	$(BIN)/pytest -m "not slow" $(WAITING) $(ARGS)
 else
@@ -35,7 +35,7 @@ check: .venv/dev  ## Format, lint, types, architecture, generated pages.
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/test_architecture.py tests/protocol/test_reference.py tests/test_docs.py
 
-test-all: .venv/dev foreign-mcp .venv-mcp-node/ready docs  ## All tests, the slow ones too, and the site.
+test-all: .venv/dev foreign-mcp .venv-deploy/ready .venv-mcp-node/ready docs  ## All tests, the slow ones too, and the site.
 	FRESH_PROCESSES=1 $(BIN)/pytest --hypothesis-profile=slow -o faulthandler_timeout=3600 $(ARGS)
 
 mcp-conformance: .venv/dev .venv-mcp-node/ready  ## Run the official MCP conformance suite and the MCP Inspector.
@@ -82,6 +82,8 @@ requirements:  ## Pin the newest versions, with hashes.
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-1 --upgrade -o requirements/mcp-1.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-2 --upgrade -o requirements/mcp-2.txt
 	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-node --upgrade -o requirements/mcp-node.txt
+	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group build --extra dashboard --extra postgres --upgrade pyproject.toml -o requirements/image.txt
+	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group deploy --upgrade -o requirements/deploy.txt
 	rm -rf .venv-pins
 
 .venv/bin/python:
@@ -117,6 +119,13 @@ foreign-mcp: .venv/run  ## Install MCP software of others for tests/mcp, as `mak
 	@$(BIN)/pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
 	@touch $@
 
+# What reads a Dockerfile and a compose.yaml, for tests/deploy.
+.venv-deploy/ready: requirements/deploy.txt | .venv/run
+	@echo "Installing linters for tests/deploy: $$(grep -c == $<) packages of $< (once) …"
+	@$(BIN)/python -m venv --clear --without-pip $(@D)
+	@$(BIN)/pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
+	@touch $@
+
 # Node.js itself is a wheel; what its npm installs is pinned, with hashes, in the lock file.
 .venv-mcp-node/ready: requirements/mcp-node.txt requirements/mcp-node/package-lock.json | .venv/run
 	@echo "Installing Node.js, the MCP conformance suite and the MCP Inspector for tests/mcp (once) …"
@@ -128,4 +137,4 @@ foreign-mcp: .venv/run  ## Install MCP software of others for tests/mcp, as `mak
 	@touch $@
 
 clean:  ## Remove what was built.
-	rm -rf .venv .venv-alternative .venv-mcp-1 .venv-mcp-2 .venv-mcp-node .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-alternative .venv-deploy .venv-mcp-1 .venv-mcp-2 .venv-mcp-node .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

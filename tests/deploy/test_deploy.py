@@ -1,0 +1,166 @@
+"""What deploy/ holds: linted, and run as far as that goes without systemd and without Docker."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from commands import BIN, ROOT, SECONDS, environment, free_port, league, read_until, started
+from pages import Page
+
+DEPLOY, LINTERS = ROOT / "deploy", ROOT / ".venv-deploy" / "bin"
+UNITS = ("agentleague@.service", "agentleague-referee@.service")
+PAGE = Page("docs", "how-to", "operate.md")
+HERE = {"/opt/agentleague/bin": str(BIN), "%i": "cup"}
+READ_YAML = """
+import json, sys
+from ruamel.yaml import YAML
+print(json.dumps(YAML(typ="safe").load(sys.stdin)))
+"""
+
+
+def linter(name):
+    if not (LINTERS / name).exists():
+        pytest.skip("the linters are not installed; make .venv-deploy/ready")
+    return LINTERS / name
+
+
+def passes(*words, **options):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def replaced(text, places):
+    for shown, here in places.items():
+        text = text.replace(shown, str(here))
+    return text
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_systemd_takes_the_unit_and_finds_little_exposed(name, tmp_path):
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed; apt-get install systemd")
+    unit = tmp_path / name
+    unit.write_text(
+        replaced((DEPLOY / name).read_text(), {"/opt/agentleague/bin/league": "/bin/true"})
+    )
+
+    passes("systemd-analyze", "verify", "--man=no", unit)
+    passes("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
+
+
+def test_what_the_unit_starts_stops_cleanly_and_goes_on(tmp_path):
+    """It says SIGTERM to the manager alone, as KillMode=mixed does, and starts it again."""
+    (line,) = re.findall(r"^ExecStart=(.+)$", (DEPLOY / UNITS[0]).read_text(), re.MULTILINE)
+    words = replaced(line, {**HERE, "/var/lib/agentleague": tmp_path}).split()
+    (given,) = PAGE.fences("ini")
+    given = dict(each.split("=") for each in given.split())
+    given |= {"LEAGUE_PORT": str(free_port()), "LEAGUE_DASHBOARD": "true"}
+    given |= {"LEAGUE_DASHBOARD_PORT": str(free_port())}
+    env = {**environment(), **given}
+
+    names = set()
+    for _ in range(2):
+        manager = started(*words, env=env)
+        names.add(read_until(manager, "See it in a browser").split(":")[0])
+        manager.send_signal(signal.SIGTERM)
+        _, last = manager.communicate(timeout=SECONDS)
+        assert manager.returncode == 0, last
+
+    assert len(names) == 1
+    assert "all is true so far" in league("verify", tmp_path / "cup").stdout
+
+
+def test_hadolint_finds_nothing_in_the_dockerfile():
+    assert passes(linter("hadolint"), DEPLOY / "Dockerfile") == ""
+
+
+def test_the_compose_file_is_one():
+    passes(
+        linter("check-jsonschema"), "--builtin-schema=vendor.compose-spec", DEPLOY / "compose.yaml"
+    )
+
+
+@pytest.fixture
+def services(tmp_path):
+    """The services of compose.yaml, their secrets, and how to start one without a container."""
+    text = (DEPLOY / "compose.yaml").read_text()
+    compose = json.loads(passes(linter("python"), "-c", READ_YAML, input=text))
+    ports = {"8000": free_port(), "8001": 0}
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    for number, name in enumerate(compose["secrets"]):
+        (secrets / name).write_text(f"tipuf-sajil-gikop{number}\n")
+    places = {"/run/secrets": secrets, "/var/lib/agentleague": tmp_path}
+    places |= {"0.0.0.0": "127.0.0.1", "//manager:": "//127.0.0.1:", "$$": "$", **ports}
+
+    def start(name, **more):
+        service = compose["services"][name]
+        given = {key: replaced(text, places) for key, text in service["environment"].items()}
+        env = {**environment(), "PATH": f"{BIN}:{os.environ['PATH']}", **given, **more}
+        words = [*service["entrypoint"], *(replaced(each, places) for each in service["command"])]
+        return started(*words, env=env, cwd=tmp_path), service, places
+
+    return start
+
+
+def test_the_commands_of_the_compose_file_play_a_league(services, tmp_path):
+    here = {"LEAGUE_NETWORK": "local", "LEAGUE_DASHBOARD": "false"}  # All of it is one machine.
+    sizes = {"LEAGUE_PLAYERS": "2", "LEAGUE_REFEREES": "2"}
+    manager, service, places = services("manager", **here, **sizes)
+    read_until(manager, "Stop with Ctrl-C")
+    check = [replaced(each, places) for each in service["healthcheck"]["test"][1:]]
+    passes(sys.executable, *check[1:])
+
+    for state in ("one", "two"):
+        referee, *_ = services("referee", LEAGUE_STATE=str(tmp_path / state))
+        assert "Registered as" in read_until(referee, "Registered as")
+    code = {"LEAGUE_JOIN_CODE": (tmp_path / "secrets" / "join_code").read_text().strip()}
+    for name in ("Ann", "Bob"):
+        words = ("player", "--strategy", "random", "--name", name, "--port", "0")
+        env = {**environment(), **code, "LEAGUE_MANAGER": str(places["8000"])}
+        started(BIN / "league", *words, env=env)
+
+    read_until(manager, "is the champion")
+
+
+@pytest.mark.slow  # It installs 29 packages.
+def test_the_commands_of_the_dockerfile_install_a_league_that_runs(tmp_path):
+    text = (DEPLOY / "Dockerfile").read_text().replace("\\\n", "")
+    build, image = text.split("\nFROM ")[-2:]
+    opened = {line.removeprefix("!") for line in (ROOT / ".dockerignore").read_text().split()}
+    context, home = tmp_path / "build", tmp_path / "agentleague"
+    context.mkdir()
+    for line in re.findall(r"^(COPY|RUN) (.+)$", build, re.MULTILINE):
+        kind, words = line
+        if kind == "RUN":
+            command = words.replace("/opt/agentleague", str(home)).replace(
+                "python ", f"{sys.executable} "
+            )
+            subprocess.run(["sh", "-c", command], cwd=context, check=True, timeout=250)
+        else:
+            *files, to = words.split()
+            for name in files:
+                assert name in opened
+                target = (
+                    context / to / name if to.endswith("/") and "/" not in name else context / name
+                )
+                target.parent.mkdir(exist_ok=True)
+                copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+                copy(ROOT / name, target)
+
+    (words,) = re.findall(r"^CMD (.+)$", image, re.MULTILINE)
+    words = [each.replace("/var/lib/agentleague", str(tmp_path)) for each in json.loads(words)]
+    words = [each.replace("0.0.0.0", "127.0.0.1") for each in words]
+    ports = ("--port", free_port(), "--dashboard-port", free_port(), "--dashboard")
+    env = {key: text for key, text in environment().items() if not key.startswith("PYTHON")}
+    manager = started(home / "bin" / "league", *words, *ports, env=env)
+
+    assert "127.0.0.1" in read_until(manager, "See it in a browser")
+    passes(home / "bin" / "python", "-c", "import psycopg, cryptography")
