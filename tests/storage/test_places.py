@@ -10,28 +10,37 @@ from agentleague.errors import StorageError
 from agentleague.runtime.state_files import keep_settings, kept_settings, read_secrets
 from agentleague.runtime.state_files import write_secrets as write
 from agentleague.storage.database_url import DatabaseUrl
-from agentleague.storage.directory import as_option, manager_address, with_league
+from agentleague.storage.directory import (
+    dir_option,
+    manager_address,
+    open_journal,
+    published,
+    with_league,
+)
 from agentleague.storage.kept import delete_kept, key_file, read_kept, write_kept
-
-TABLES = """
-CREATE SCHEMA agentleague;
-CREATE TABLE agentleague.kept (
-    league_id text, name text, data bytea NOT NULL, PRIMARY KEY (league_id, name));
-CREATE TABLE agentleague.rows (league_id text, seq bigint, PRIMARY KEY (league_id, seq));
-CREATE TABLE agentleague.owners (
-    league_id text PRIMARY KEY, address text NOT NULL, lease_until timestamptz NOT NULL);
-GRANT ALL ON SCHEMA agentleague TO league;
-GRANT ALL ON ALL TABLES IN SCHEMA agentleague TO league;
-"""
 
 
 @pytest.fixture
-def url(database, postgres, tmp_path, monkeypatch):
+def url(database, tmp_path, monkeypatch):
     """The league `cup` in a database with tables, seen from a machine of its own."""
     monkeypatch.setenv("LEAGUE_STATE", str(tmp_path / "state"))
     monkeypatch.delenv("LEAGUE_SERVICE_KEY_FILE", raising=False)
-    postgres.execute(TABLES, database.rpartition("/")[2])
-    return DatabaseUrl.parse(f"{database}#cup")
+    url = DatabaseUrl.parse(f"{database}#cup")
+    journal = open_journal(url, lambda: 0.0, lambda call: call())
+    journal.claim("cup")
+    journal.close()
+    return url
+
+
+def begin(postgres, url, league_id):
+    """Let a league have a row and an owner, whose lease is over."""
+    database = url.conninfo.rpartition("/")[2]
+    row = f"'{league_id}', 1, '', 'league_opened', 1, '', ''"
+    postgres.execute(f"INSERT INTO agentleague.rows VALUES ({row})", database)
+    owner = f"'{league_id}', 1, '', '', now()"
+    postgres.execute(
+        f"INSERT INTO agentleague.owners VALUES ({owner}) ON CONFLICT DO NOTHING", database
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,9 +72,9 @@ def test_a_password_that_breaks_the_url_is_not_repeated(password):
 
 
 def test_a_command_to_type_names_the_place():
-    assert as_option(Path("my cup")) == "--dir 'my cup'"
+    assert dir_option(Path("my cup")) == "--dir 'my cup'"
     url = DatabaseUrl.parse("postgresql://ann:pw@db/cups#cup")
-    assert as_option(url) == "--journal 'postgresql://ann@db/cups#cup'"
+    assert dir_option(url) == "--journal 'postgresql://ann@db/cups#cup'"
 
 
 def test_a_directory_keeps_what_only_its_owner_may_read(tmp_path):
@@ -118,22 +127,27 @@ def test_a_machine_without_the_service_key_says_what_to_copy(
 
 
 def test_a_database_with_several_leagues_wants_one_named(url, postgres):
-    database, unnamed = url.conninfo.rpartition("/")[2], url.of("")
-    assert with_league(unnamed) == unnamed
-    postgres.execute("INSERT INTO agentleague.rows VALUES ('cup', 1), ('cup', 2)", database)
+    unnamed = url.of("")
+    assert with_league(unnamed) == unnamed  # It was claimed, and nothing was written.
+    begin(postgres, url, "cup")
     assert with_league(unnamed) == url
-    postgres.execute("INSERT INTO agentleague.rows VALUES ('second', 1)", database)
+    begin(postgres, url, "second")
 
     with pytest.raises(StorageError, match=r"several leagues; add one of these.*: #cup, #second"):
         with_league(unnamed)
 
 
-def test_a_manager_on_a_database_is_found_while_its_lease_lasts(url, postgres):
-    database = url.conninfo.rpartition("/")[2]
-    row = "('cup', 'http://127.0.0.1:8000/mcp', now() + interval '1 hour')"
-    postgres.execute(f"INSERT INTO agentleague.owners VALUES {row}", database)
-    assert manager_address(url) == "http://127.0.0.1:8000/mcp"
-    postgres.execute("UPDATE agentleague.owners SET lease_until = now()", database)
+def test_a_manager_on_a_database_is_found_while_its_lease_lasts(url):
+    journal = open_journal(url, lambda: 0.0, lambda call: call())
+    journal.claim("cup")
+    for here, found in (
+        ("http://127.0.0.1:8000/mcp", True),
+        ("http://192.0.2.7:8000/mcp", True),
+        ("http://127.0.0.1:8000/mcp#another-machine", False),  # At ours others may listen.
+    ):
+        journal.publish(here if "#" in here else published(here, here))
+        assert manager_address(url) == (here if found else None)
+    journal.close()
 
     assert manager_address(url) is None
 

@@ -12,6 +12,7 @@ from agentleague.dashboard import process
 from agentleague.errors import LeagueError
 from agentleague.runtime.local_league import Tally, Workers
 from agentleague.runtime.manager_tools import new_seat
+from agentleague.storage.directory import JournalPlace
 
 NAME = "Human"  # unless another is typed
 PORT = 8090  # or the next that is free
@@ -21,7 +22,7 @@ MOVE_SECONDS = 120.0  # A person thinks for longer than an agent.
 class HumanSeat:
     """One of the local players of a league; the league begins when a person has taken it."""
 
-    def __init__(self, name: str, directory: Path, game: str | Path) -> None:
+    def __init__(self, name: str, directory: JournalPlace, game: str | Path) -> None:
         self._name, self._directory, self.url = name, directory, ""
         self._game = str(game) if isinstance(game, Path) else ""
         self._pages: Process | None = None
@@ -62,7 +63,7 @@ class HumanSeat:
             await process.close_pages(self._pages)
 
 
-def seats_for(name: str | None, directory: Path, game: str | Path) -> list[HumanSeat]:
+def seats_for(name: str | None, directory: JournalPlace, game: str | Path) -> list[HumanSeat]:
     """A seat for the person, if there is one. Raises LeagueError if pages cannot be shown."""
     if name and not process.has_extra():
         raise LeagueError(process.MISSING[0].lower() + process.MISSING[1:])

@@ -134,7 +134,7 @@ def _head(status: Facts, changes: Changes, width: int) -> Iterator[Text]:
     if not current:
         wanted = {kind: number(status, f"{kind}_wanted") for kind in ("players", "referees")}
         there = (f"{number(status, k)}{f' of {n}' if n else ''} {k}" for k, n in wanted.items())
-        yield Text(f"{' and '.join(there)} are here").append(f"  {league_id}", "dim")
+        yield Text(f"{' and '.join(there)} are here{_mark(status)}").append(f"  {league_id}", "dim")
         return
     line = Text(f"Round {current} of {number(status, 'total_rounds')}", style="bold")
     yield line.append(_mark(status), "yellow").append(f"  {league_id}", "not bold dim")
@@ -149,6 +149,9 @@ def _head(status: Facts, changes: Changes, width: int) -> Iterator[Text]:
 
 
 def _mark(status: Facts) -> str:
+    journal = {"away": ", the database is away", "full": ", the disk is full"}
+    if status.get("journal") in journal:
+        return journal[str(status["journal"])]
     marks = {"away": ", manager away", "aborted": ", aborted", "paused": ", paused"}
     over = ", over" if status.get("status") == COMPLETED else ""
     return next((words for field, words in marks.items() if status.get(field)), over)

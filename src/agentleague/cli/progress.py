@@ -10,7 +10,7 @@ from agentleague.cli.output import QUIET, is_given, is_plain, row_dicts, say, sh
 if TYPE_CHECKING:
     from agentleague.cli.live_table import LiveTable
     from agentleague.league.league import League
-    from agentleague.manager.role import Manager
+    from agentleague.runtime.host import Host
 
 Facts = Mapping[str, Any]  # the answer to GET_STATUS, or a row of that to GET_STANDINGS
 LINES_MAX = 10  # of rounds, where stderr is not a terminal; as many about waiting
@@ -49,15 +49,17 @@ class Progress:
             rows = row_dicts(league.table.rows()) if self.is_live and league.has_started else ()
             self.show({**status, "awaited_answers": awaited, **more}, rows)
 
-    def follow(self, role: "Manager", verbose: int, **more: Any) -> None:
+    def follow(self, host: "Host", verbose: int, **more: Any) -> None:
         """Show the league of a manager of this process on a terminal, until it is over."""
         if self.is_live and verbose <= 1:  # Else it would be redrawn for every message.
-            self._following = asyncio.ensure_future(self._follow(role, **more))
+            self._following = asyncio.ensure_future(self._follow(host, **more))
 
-    async def _follow(self, role: "Manager", **more: Any) -> None:
+    async def _follow(self, host: "Host", **more: Any) -> None:
+        role: Any = host.role
         with self:  # Also after an error: what is said must be seen.
             while role.league.phase != COMPLETED and not self._is_quiet:
-                self(role.league, role.awaited_answers(asyncio.get_running_loop().time()), **more)
+                awaited = role.awaited_answers(asyncio.get_running_loop().time())
+                self(role.league, awaited, **more, journal=host.disk)
                 await asyncio.sleep(REFRESH_SECONDS)
 
     def show(self, status: Facts, rows: Sequence[Facts]) -> None:

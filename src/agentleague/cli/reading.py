@@ -12,6 +12,7 @@ import click
 from agentleague.cli.directory import dir_option, directory_argument, manager_address
 from agentleague.errors import LeagueError
 from agentleague.runtime.query_pages import Source, Work, all_rows
+from agentleague.storage.directory import JournalPlace
 
 T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -22,7 +23,7 @@ VARIABLE = "LEAGUE_MANAGER"  # Not by click: --dir must work where it is set.
 class JournalSource:
     """Answers from the journal of a directory, as it is now."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: JournalPlace) -> None:
         from agentleague.records.reading import open_league
 
         self._league, _ = open_league(directory)
@@ -68,12 +69,12 @@ all_option = click.option(
 )
 
 
-def see_all(command: str, directory: Path | None) -> str:
+def see_all(command: str, directory: JournalPlace | None) -> str:
     """The command that cuts nothing."""
     return f"league {command}{source_option(directory)} --all"
 
 
-def read(directory: Path | None, manager_url: str | None, work: Work[T]) -> T:
+def read(directory: JournalPlace | None, manager_url: str | None, work: Work[T]) -> T:
     """Run `work` with the source that was named, and return its result."""
     url = address_of(directory, manager_url)
     if directory is not None:
@@ -83,16 +84,17 @@ def read(directory: Path | None, manager_url: str | None, work: Work[T]) -> T:
     return run(with_manager(url, work))
 
 
-def address_of(directory: Path | None, manager_url: str | None) -> str:
+def address_of(directory: JournalPlace | None, manager_url: str | None) -> str:
     """Where to ask; nowhere if a directory was named. Raises UsageError if both were."""
     if directory is None:
         return manager_url or _as_url(os.environ.get(VARIABLE) or MANAGER)
     if manager_url is not None:
-        raise click.UsageError("give either --dir DIR or --manager URL, not both")
+        option = "--dir DIR" if isinstance(directory, Path) else "--journal URL"
+        raise click.UsageError(f"give either {option} or --manager URL, not both")
     return ""
 
 
-def source_option(directory: Path | None, manager_url: str | None = None) -> str:
+def source_option(directory: JournalPlace | None, manager_url: str | None = None) -> str:
     """The option that named the league, with a space before it, for a command to type next."""
     if directory is not None:
         return f" {dir_option(directory)}"
@@ -124,7 +126,7 @@ async def find_agent_id(source: Source, typed: str, **params: Any) -> str | None
 
 
 async def mark_reachable(
-    rows: Iterable[dict[str, Any]], directory: Path | None, **params: Any
+    rows: Iterable[dict[str, Any]], directory: JournalPlace | None, **params: Any
 ) -> None:
     """Mark which agents can be reached; a running manager knows it, the journal does not."""
     work = partial(all_rows, query_type="GET_AGENTS", key="agents", **params)
@@ -135,16 +137,16 @@ async def mark_reachable(
             row["reachable"] = known[row["agent_id"]]
 
 
-async def ask_manager(directory: Path | None, work: Work[T]) -> T | None:
+async def ask_manager(directory: JournalPlace | None, work: Work[T]) -> T | None:
     """What the manager that runs in a directory tells its organiser; None if none runs any more."""
     address = manager_address(directory) if directory else None
     if directory is None or address is None:
         return None
-    from agentleague.runtime.state_files import ADMIN_NAME
+    from agentleague.runtime.state_files import admin_token
 
     try:
-        key = (directory / ADMIN_NAME).read_text().strip()
-    except OSError:  # It is the organiser's alone.
+        key = admin_token(directory)
+    except (OSError, LeagueError):  # It is the organiser's alone.
         key = ""
     try:
         return await with_manager(address, work, key)

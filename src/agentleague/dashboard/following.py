@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -23,7 +22,13 @@ from agentleague.runtime.clock import cpu_seconds, wall
 from agentleague.runtime.manager_client import ManagerClient
 from agentleague.runtime.network import place_of_pages
 from agentleague.runtime.state_files import kept_settings
-from agentleague.storage.directory import has_journal, last_row, manager_address, remedy
+from agentleague.storage.directory import (
+    JournalPlace,
+    last_row,
+    leagues_in,
+    manager_address,
+    remedy,
+)
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -44,7 +49,7 @@ OTHER_LEAGUE = "The manager at {} plays another league, {}. To see it, start the
 class Following:
     """A view that is kept current while `run` runs."""
 
-    def __init__(self, directory: Path, view: LeagueView, manager_url: str = "") -> None:
+    def __init__(self, directory: JournalPlace, view: LeagueView, manager_url: str = "") -> None:
         self.directory, self.view = directory, view
         self._manager_url = manager_url
         self._called = self._shown = ""  # the manager, from here and from other machines
@@ -140,9 +145,9 @@ class Following:
     async def _find_league(self) -> None:
         view, directory = self.view, self.directory
         while not view.league_id:
-            leagues = await self.do(view.reader.leagues) if has_journal(directory) else ()
+            leagues = await self.do(leagues_in, directory)
             if leagues:
-                self._rows_total = last_row(directory, leagues[0])
+                self._rows_total = await self.do(last_row, directory, leagues[0])
                 view.begin(leagues[0])
             else:
                 await asyncio.sleep(TURN_SECONDS)

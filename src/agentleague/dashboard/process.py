@@ -5,12 +5,12 @@ child ends when its stdin ends, however the manager ended.
 """
 
 import asyncio
+import os
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +22,8 @@ from agentleague.roles.stimuli import Headers, read_headers
 from agentleague.runtime.network import EVERYWHERE
 from agentleague.runtime.processes import Running
 from agentleague.runtime.state_files import keep_settings
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.directory import JournalPlace
 from agentleague.transport.http_response import HttpRequest, Response
 
 NEEDED = ("jinja2", "starlette", "uvicorn")
@@ -38,10 +40,14 @@ def has_extra() -> bool:
 
 
 async def open_pages(
-    directory: Path, port: int, stderr: int | None = None, **options: str
+    directory: JournalPlace, port: int, stderr: int | None = None, **options: str
 ) -> Process:
     """Begin to show a league: a child that prints where, and ends when its stdin does."""
-    words = ["dashboard", str(directory), "--beside", "--port", str(port)]
+    words, environment = ["dashboard", "--beside", "--port", str(port)], dict(os.environ)
+    if isinstance(directory, DatabaseUrl):  # Everybody may see the words, and a password in them.
+        environment["LEAGUE_JOURNAL"] = f"{directory.conninfo}#{directory.league_id}"
+    else:
+        words.append(str(directory))
     for name, value in options.items():
         words += [f"--{name}", value] if value else []
     return await asyncio.create_subprocess_exec(
@@ -49,6 +55,7 @@ async def open_pages(
         stdin=PIPE,
         stdout=PIPE,
         stderr=stderr,
+        env=environment,
         start_new_session=True,  # Ctrl-C is for the league.
     )
 
@@ -69,7 +76,7 @@ class DashboardProcess:
     def __init__(
         self,
         settings: ManagerSettings,
-        directory: Path,
+        directory: JournalPlace,
         say: Callable[[str], None],
         game: str = "",
         kept: Mapping[str, Any] | None = None,  # for the manager's next start; the port is added
@@ -117,14 +124,14 @@ class DashboardProcess:
         last = asyncio.create_task(_last_line(process.stderr))
         self.url = (await process.stdout.readline()).decode().strip()
         if self.url:
-            self._keep_port(urlsplit(self.url).port)  # Before anybody is told of it.
+            await self._keep_port(urlsplit(self.url).port)  # Before anybody is told of it.
             self._say(f"See it in a browser: {self.url}{self._who_can()}")
         why = (await last).replace("--bind", "--dashboard-bind")  # which the manager calls it
         await process.wait()
         if not self._is_stopping:
             self._failed(f"The dashboard has ended: {why or process.returncode}")
 
-    def _keep_port(self, port: int | None) -> None:
+    async def _keep_port(self, port: int | None) -> None:
         """The pages come back where they were: seat links lead there."""
         if self._kept is None:
             return
@@ -136,7 +143,8 @@ class DashboardProcess:
                 f"there, and start with: --dashboard-port {wanted}"
             )
         with suppress(StorageError):  # It goes on with a full disk, too.
-            keep_settings(self._directory, {**self._kept, "dashboard_port": port})
+            kept = {**self._kept, "dashboard_port": port}
+            await asyncio.to_thread(keep_settings, self._directory, kept)
 
     def _failed(self, why: str) -> None:
         self.url, self.why = "", why

@@ -1,23 +1,29 @@
-"""Read the league of a directory from its journal, also while a manager writes to it."""
+"""Read a league from its journal, also while a manager writes to it."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from agentleague.errors import Damaged, StorageError
 from agentleague.league.events import read_event
 from agentleague.league.league import League
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
-from agentleague.storage.directory import FILE_NAME, has_journal, open_reader
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.directory import (
+    FILE_NAME,
+    JournalPlace,
+    dir_option,
+    has_journal,
+    leagues_in,
+    open_reader,
+)
 
 
-def read_rows(directory: Path) -> list[Row]:
-    """All rows of the one league in a directory, verified. Raises Damaged or StorageError."""
-    journal = open_reader(directory)
-    leagues = journal.leagues()
+def read_rows(directory: JournalPlace) -> list[Row]:
+    """All rows of the one league in a place, verified. Raises Damaged or StorageError."""
+    leagues = leagues_in(directory)
     if len(leagues) > 1:
         raise Damaged(f"the journal in {directory} has rows of {len(leagues)} leagues, not one")
-    return [row for name in leagues for row in journal.read(name)]
+    return [row for name in leagues for row in open_reader(directory).read(name)]
 
 
 def event_of(row: Row) -> Event:
@@ -40,15 +46,18 @@ def folded(rows: Iterable[Row]) -> League:
     return league
 
 
-def open_league(directory: Path) -> tuple[League, list[Row]]:
-    """The league of a directory, and its rows. Raises StorageError if there is none to read."""
+def open_league(directory: JournalPlace) -> tuple[League, list[Row]]:
+    """The league of a place, and its rows. Raises StorageError if there is none to read."""
     if has_journal(directory) and (rows := read_rows(directory)):
         return folded(rows), rows
     raise StorageError(no_league(directory))
 
 
-def no_league(directory: Path) -> str:
-    """The error text for a directory without a league."""
+def no_league(directory: JournalPlace) -> str:
+    """The error text for a place without a league."""
+    if isinstance(directory, DatabaseUrl):
+        begin = f"league manager {dir_option(directory)}"
+        return f"there is no league in {directory}; check the URL, or begin one with: {begin}"
     return (
         f"there is no league in {directory}; give the directory that holds its {FILE_NAME}, or "
         f"play one: league demo --dir {directory}"

@@ -34,10 +34,12 @@ from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import (
     JournalPlace,
     another,
-    as_option,
+    dir_option,
     has_journal_file,
+    leagues_in,
     open_journal,
     open_reader,
+    published,
 )
 from agentleague.storage.kept import check_not_moved, log_path
 from agentleague.transport.http import HttpTransport
@@ -76,11 +78,12 @@ class ManagerTransport:
         self.clock = LoopClock(asyncio.get_running_loop())
         self.http = HttpTransport(self.clock, policy)
         self.url = self.here = ""  # where others call it, and this very machine
+        self.published = ""  # where commands find it
 
     async def open(self) -> None:
         """Open its port. Raises LeagueError or OSError."""
         self.url = await self.place.open(self.http)
-        self.here = self.place.here(self.http.port)
+        self.here = self.published = self.place.here(self.http.port)
 
 
 async def open_manager(
@@ -94,14 +97,25 @@ async def open_manager(
     game.start(settings.game_options)
     transport = ManagerTransport(place)
     await transport.open()  # First, so that a busy port leaves no trace.
+    if isinstance(home.at, DatabaseUrl):
+        transport.published = published(transport.url, transport.here)
     deliver = partial(_deliver, asyncio.get_running_loop())
-    journal = open_journal(home.at, wall, deliver, survives=home.survives)
+    opened: list[Running] = []
+
+    def on_lost(league_id: str, error: Claimed) -> None:
+        for running in opened:
+            running.host.on_failure(error)
+
+    journal = open_journal(
+        home.at, wall, deliver, survives=home.survives, on_ownership_lost=on_lost
+    )
     try:
         running = await open_league(settings, home, transport, journal, game)
     except BaseException:
         journal.close()
         await transport.http.stop()
         raise
+    opened.append(running)
     running.closing.append(journal.close)
     if home.logs:
         _keep_log(running, log_path(home.at))
@@ -125,8 +139,10 @@ async def open_league(
     league_id = settings.league_id
     # In threads, so that callers meanwhile are told that the manager is starting.
     is_there = await asyncio.to_thread(_is_there, settings, home, journal)
-    await asyncio.to_thread(journal.claim, league_id, accept_loss=home.accepts_loss)
-    journal.publish(transport.here)
+    head = await asyncio.to_thread(journal.claim, league_id, accept_loss=home.accepts_loss)
+    if head.seq and not is_there:  # Its secrets must stay.
+        raise Claimed(f"another manager has begun {league_id} meanwhile; type the same again")
+    journal.publish(transport.published or transport.here)
     secrets = await asyncio.to_thread(_kept, home, is_there)
     guard, archive = transport.place.guard, JournalArchive(journal, league_id)
     manager = Manager(
@@ -184,13 +200,13 @@ def _is_there(settings: ManagerSettings, home: Home, journal: Journal) -> bool:
     """Whether there is this league, which then goes on. Raises StorageError."""
     at = home.at
     if isinstance(at, DatabaseUrl):
-        leagues = [each for each in journal.leagues() if each == settings.league_id]
+        leagues = leagues_in(at.of(settings.league_id))
     else:
-        leagues = [*journal.leagues()] if has_journal_file(at) else []
+        leagues = journal.leagues() if has_journal_file(at) else ()
     if leagues and not home.resumes:
         raise Claimed(
             f"{at} holds a league already, which this command does not resume; see it with: "
-            f"league standings {as_option(at)}, or play another with: {another(at)}"
+            f"league standings {dir_option(at)}, or play another with: {another(at)}"
         )
     if home.accepts_loss and not leagues:
         raise StorageError(f"{at} has no league to go on with; leave out --accept-loss")

@@ -1,12 +1,15 @@
 """Where a journal lies, a directory or a database: all who read or write one open it here."""
 
 import shlex
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from socket import gethostname
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
-from agentleague.errors import StorageError
+from agentleague.errors import Claimed, StorageError
+from agentleague.protocol.hosts import is_loopback
+from agentleague.storage.database import ask, check_driver
 from agentleague.storage.database_url import DatabaseUrl
 
 if TYPE_CHECKING:  # A command that only lists commands loads no database.
@@ -35,12 +38,17 @@ def has_journal_file(place: JournalPlace) -> bool:
     return (place / FILE_NAME).exists()
 
 
-def leagues_in(url: DatabaseUrl) -> list[str]:
-    """The league that a URL names, if it is there; all that are there if it names none."""
-    from agentleague.storage.database import ask
-
-    found = ask(url, "SELECT league_id FROM agentleague.rows WHERE seq = 1 ORDER BY league_id")
-    return [each for (each,) in found if url.league_id in ("", each)]
+def leagues_in(place: JournalPlace) -> Sequence[str]:
+    """The leagues that are there; of a database only that which its URL names, if it names one."""
+    if isinstance(place, Path):
+        return open_reader(place).leagues() if has_journal(place) else ()
+    found = ask(
+        place,
+        "SELECT league_id FROM agentleague.owners o WHERE %s IN ('', league_id) AND EXISTS "
+        "(SELECT FROM agentleague.rows r WHERE r.league_id = o.league_id) ORDER BY league_id",
+        place.league_id,
+    )
+    return [league_id for (league_id,) in found]
 
 
 def with_league(place: JournalPlace) -> JournalPlace:
@@ -56,7 +64,7 @@ def with_league(place: JournalPlace) -> JournalPlace:
     return place.of(leagues[0]) if leagues else place
 
 
-def as_option(place: JournalPlace) -> str:
+def dir_option(place: JournalPlace) -> str:
     """A place as it is typed; a password is left out."""
     name = "journal" if isinstance(place, DatabaseUrl) else "dir"
     return f"--{name} {shlex.quote(str(place))}"
@@ -64,19 +72,40 @@ def as_option(place: JournalPlace) -> str:
 
 def another(place: JournalPlace) -> str:
     """The option for another league."""
-    return as_option(place.of("ANOTHER")) if isinstance(place, DatabaseUrl) else "--dir ANOTHER"
+    return dir_option(place.of("ANOTHER")) if isinstance(place, DatabaseUrl) else "--dir ANOTHER"
+
+
+class Lease(NamedTuple):
+    """Where the manager is that has a league, and until when if it says no more."""
+
+    address: str
+    machine: str  # empty: others may call it too
+    until: str
+
+
+def lease_of(url: DatabaseUrl) -> Lease | None:
+    """Which manager has a league now; None if none has it."""
+    found = ask(
+        url,
+        "SELECT split_part(address, '#', 1), split_part(address, '#', 2), lease_until::text "
+        "FROM agentleague.owners WHERE league_id = %s AND lease_until > clock_timestamp()",
+        url.league_id,
+    )
+    return Lease(*found[0]) if found else None
+
+
+def published(url: str, here: str) -> str:
+    """Where a manager on a database says it is: with its machine, if it is called there alone."""
+    return f"{here}#{gethostname()}" if is_loopback(urlsplit(url).hostname or "") else url
 
 
 def manager_address(place: JournalPlace) -> str | None:
-    """Where to call the manager of this league, if one runs: in a directory, on this machine."""
+    """Where to call the manager of this league from this machine, if one runs and can be called."""
     if isinstance(place, DatabaseUrl):
-        from agentleague.storage.database import ask
-
-        statement = (
-            "SELECT address FROM agentleague.owners "
-            "WHERE league_id = %s AND lease_until > clock_timestamp()"
-        )
-        return next((address for (address,) in ask(place, statement, place.league_id)), "") or None
+        lease = lease_of(place)
+        # At that address of this machine another program may listen, and get a key.
+        is_here = lease and lease.machine in ("", gethostname())
+        return (lease.address or None) if lease and is_here else None
     from agentleague.storage.lock import address_in, is_held
 
     # An address in a file that nobody holds may belong to another program by now.
@@ -86,8 +115,6 @@ def manager_address(place: JournalPlace) -> str | None:
 def last_row(place: JournalPlace, league_id: str) -> int:
     """The number of the last row as journal.head notes it; 0 where it does not."""
     if isinstance(place, DatabaseUrl):
-        from agentleague.storage.database import ask
-
         found = ask(place, "SELECT max(seq) FROM agentleague.rows WHERE league_id = %s", league_id)
         return found[0][0] or 0 if found else 0
     from agentleague.storage.head import read_heads
@@ -128,9 +155,10 @@ def may_hold_more(place: JournalPlace) -> bool:
 def open_reader(place: JournalPlace) -> "JournalReader":
     """The journal of a league, to be read; nothing is created, and nothing is held open."""
     if isinstance(place, DatabaseUrl):
-        module = import_module("agentleague.storage.postgres_reader")
-        reader: JournalReader = module.PostgresReader(place)
-        return reader
+        check_driver()
+        from agentleague.storage.postgres_reader import PostgresReader
+
+        return PostgresReader(place)
     from agentleague.storage.sqlite_reader import SqliteReader
 
     return SqliteReader(place)
@@ -142,11 +170,18 @@ def open_journal(
     deliver: Callable[[Callable[[], None]], None],
     *,
     survives: bool = True,
+    on_ownership_lost: Callable[[str, Claimed], None] = lambda league_id, error: None,
 ) -> "Journal":
-    """The journal of a manager; one in a directory that need not survive a cut is faster."""
+    """The journal of a manager; one in a directory that need not survive a cut is faster.
+
+    `on_ownership_lost` is told that another manager has taken over a league in a database.
+    """
     if isinstance(place, DatabaseUrl):
-        module = import_module("agentleague.storage.postgres")
-        journal: Journal = module.PostgresJournal(place, wall, deliver)
+        check_driver()
+        from agentleague.storage.postgres import PostgresJournal
+
+        journal = PostgresJournal(place, wall, deliver)
+        journal.on_ownership_lost = on_ownership_lost
         return journal
     from agentleague.storage.sqlite import SqliteJournal
     from agentleague.storage.sqlite_reader import JournalLimits

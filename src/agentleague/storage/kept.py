@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from agentleague.errors import Claimed, StorageError
 from agentleague.protocol.printable import one_line
-from agentleague.storage.database import INSTALL, ask
+from agentleague.storage.database import ask
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import JournalPlace
 from agentleague.storage.durable import sync_directory, write_private
@@ -189,10 +189,7 @@ def _about(url: DatabaseUrl, name: str) -> bytes:
 
 
 def _cipher(url: DatabaseUrl) -> "AESGCM":
-    try:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-    except ImportError:
-        raise StorageError(
-            f"a league on PostgreSQL needs more packages; install them with: {INSTALL}"
-        ) from None
-    return AESGCM(service_key(url))
+    key = service_key(url)  # which says it if the extra is missing
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(key)

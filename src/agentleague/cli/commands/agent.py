@@ -1,6 +1,5 @@
 """`league agent P03`: everything public about one agent, and why it lost matches."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ from agentleague.cli.output import print_facts, print_json, say, shown
 from agentleague.records.match_story import read_answer
 from agentleague.records.player_story import in_words, player_match
 from agentleague.runtime.query_pages import Source, all_rounds
+from agentleague.storage.directory import JournalPlace
 
 HEADINGS = {
     "kind": "Kind",
@@ -44,7 +44,7 @@ HEADINGS = {
 def command(
     agent_id: str,
     all_matches: bool,
-    directory: Path | None,
+    directory: JournalPlace | None,
     manager_url: str | None,
     as_json: bool,
     verbose: bool,

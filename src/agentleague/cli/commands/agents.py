@@ -1,6 +1,5 @@
 """`league agents`: who takes part, and what they are doing."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -9,6 +8,7 @@ from agentleague.cli.directory import how_to_approve
 from agentleague.cli.output import Column, counted, print_json, print_rows, say
 from agentleague.cli.reading import mark_reachable, read, reading_options
 from agentleague.runtime.query_pages import Source, all_rows
+from agentleague.storage.directory import JournalPlace
 
 COLUMNS = (
     Column("agent_id", "Id", True),
@@ -30,7 +30,7 @@ SPEAKS = Column("speaks", "Speaks", True, True, True)  # only if somebody uses a
 )
 @reading_options
 def command(
-    directory: Path | None, manager_url: str | None, as_json: bool, kind: str | None
+    directory: JournalPlace | None, manager_url: str | None, as_json: bool, kind: str | None
 ) -> None:
     """Print who takes part, and what they are doing.
 

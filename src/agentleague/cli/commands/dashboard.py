@@ -19,7 +19,7 @@ from agentleague.records.reading import no_league
 from agentleague.runtime.network import manager_url, place_of_pages
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import run
-from agentleague.storage.directory import has_journal_file, open_reader
+from agentleague.storage.directory import JournalPlace, has_journal_file, open_reader
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -37,7 +37,7 @@ NICE = 10  # below the league itself
 @click.option("--game", metavar="FILE.py", help="The game, if it came from a file.")
 @click.option("--beside", is_flag=True, hidden=True)  # a manager, whose child it is
 def command(
-    directory: Path,
+    directory: JournalPlace,
     port: int | None,
     bind: str,
     names: Sequence[str],
@@ -88,9 +88,11 @@ def command(
     run(show())
 
 
-def _may_begin(directory: Path) -> bool:
+def _may_begin(directory: JournalPlace) -> bool:
     """Whether a league may begin there: nothing is there yet, or a manager that has just begun."""
-    return directory.is_dir() and {path.name for path in directory.iterdir()} <= set(OWN_NAMES)
+    if not isinstance(directory, Path) or not directory.is_dir():
+        return False
+    return {path.name for path in directory.iterdir()} <= set(OWN_NAMES)
 
 
 def _wait_for_parent(stopped: "Future[None]") -> None:

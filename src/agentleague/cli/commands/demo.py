@@ -15,11 +15,10 @@ import click
 
 from agentleague.cli import human as human_seat
 from agentleague.cli import output
-from agentleague.cli.directory import check_free, dir_option
+from agentleague.cli.directory import check_free, dir_option, place_option
 from agentleague.cli.local_players import local_players
 from agentleague.cli.options import (
     Number,
-    directory_option,
     game_choice,
     read_game_options,
     referees_option,
@@ -35,7 +34,8 @@ from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import run
 from agentleague.runtime.settings import Given, describe
 from agentleague.runtime.state_files import new_league_id
-from agentleague.storage.directory import has_journal
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.directory import JournalPlace, has_journal
 
 PLAYERS = 4  # by default
 NOT_HERE = ("When it starts", "Who may take part", "The network")  # groups of settings
@@ -67,7 +67,11 @@ LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
 @referees_option
 @settings_options(ManagerSettings, "cycles", "move_seconds", "files")
 @click.option("--seed", help="Any text: the same seed gives the same table.")
-@directory_option("Where the journal goes; by default a temporary folder, which is removed.")
+@place_option(
+    "Where the journal goes; by default a temporary folder, which is removed.",
+    is_new=True,
+    is_demo=True,
+)
 @click.option("--keep", is_flag=True, help="Keep the journal, and say where it is.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -78,7 +82,7 @@ def command(
     human: str | None,
     referees: int,
     seed: str | None,
-    directory: Path | None,
+    directory: JournalPlace | None,
     keep: bool,
     as_json: bool,
     **options: Any,
@@ -111,18 +115,20 @@ def command(
     settings = _settings(
         given,
         human,
-        league_id=new_league_id(found.name, seed),
+        league_id=getattr(directory, "league_id", "") or new_league_id(found.name, seed),
         game_options=read_game_options(found, game_options),
         players=how_many,
         referees=referees,
         seeded=seed is not None,
     )
+    if isinstance(directory, DatabaseUrl):
+        directory = directory.of(settings.league_id)
     kept = directory or (Path(mkdtemp(prefix="league-")) if keep else None)
-    temporary = nullcontext(str(kept)) if kept else TemporaryDirectory(prefix="league-")
-    with temporary as folder:
-        files = partial(keep_files, settings.shared_dir) if kept and settings.files else None
-        home = Home(Path(folder), seed, files=files)
-        seats = human_seat.seats_for(human, Path(folder), typed)
+    with nullcontext() if kept else TemporaryDirectory(prefix="league-") as folder:
+        is_shared = isinstance(kept, Path) and settings.files
+        files = partial(keep_files, settings.shared_dir) if is_shared else None
+        home = Home(kept or Path(str(folder)), seed, files=files)
+        seats = human_seat.seats_for(human, home.at, typed)
         own: list[LocalPlayer] = [*named, *seats]
 
         async def league() -> None:
@@ -156,7 +162,7 @@ def _settings(given: Given, human: str | None, **own: Any) -> ManagerSettings:
     return settings
 
 
-def _stopped(kept: Path | None, human: str | None) -> KeyboardInterrupt:
+def _stopped(kept: JournalPlace | None, human: str | None) -> KeyboardInterrupt:
     """What to say after Ctrl-C."""
     if kept and has_journal(kept):
         see = f"{_command()} status {dir_option(kept)}"
@@ -180,7 +186,7 @@ def _how_many(players: int | None, brought: Sequence[str]) -> int:
     return players
 
 
-def _print_result(played: Played, kept: Path | None, game: str) -> None:
+def _print_result(played: Played, kept: JournalPlace | None, game: str) -> None:
     league = played.league
     rows = output.row_dicts(league.table.rows())
     again = f"{_command()} standings {dir_option(kept)}" if kept else ""
@@ -217,7 +223,7 @@ def _command() -> str:
     return "league" if which("league") else sys.argv[0]
 
 
-def _summary(played: Played, kept: Path | None) -> dict[str, object]:
+def _summary(played: Played, kept: JournalPlace | None) -> dict[str, object]:
     league = played.league
     rows, names = output.row_dicts(league.table.rows()), ("player_id", "display_name", "points")
     champions = [{name: getattr(row, name) for name in names} for row in league.champions()]

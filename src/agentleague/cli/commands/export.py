@@ -11,7 +11,7 @@ from agentleague.league.league import Phase
 from agentleague.records.export import write_tree
 from agentleague.records.export_files import table_path
 from agentleague.records.reading import folded, no_league, read_rows
-from agentleague.storage.directory import has_journal
+from agentleague.storage.directory import JournalPlace, has_journal
 
 
 @click.command()
@@ -23,7 +23,7 @@ from agentleague.storage.directory import has_journal
     type=click.Path(path_type=Path),
     help="The directory to write; always needed.",
 )
-def command(directory: Path, out: Path) -> None:
+def command(directory: JournalPlace, out: Path) -> None:
     """Write a league as files: config/agents/agents_config.json, data/leagues (standings, rounds,
     CSV), data/matches (a file for each), data/players (a history for each) and logs. No token is in
     them.

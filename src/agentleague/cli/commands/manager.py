@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from errno import EACCES, EADDRINUSE
@@ -12,8 +13,14 @@ from typing import Any
 import click
 
 from agentleague.cli import output
-from agentleague.cli.directory import check_free, dir_option, manager_address, with_directory
-from agentleague.cli.options import directory_option
+from agentleague.cli.directory import (
+    check_free,
+    dir_option,
+    manager_address,
+    place_option,
+    stem,
+    with_directory,
+)
 from agentleague.cli.output import say
 from agentleague.cli.progress import Progress
 from agentleague.cli.reading import see_all
@@ -25,7 +32,7 @@ from agentleague.cli.settings_options import (
     settings_options,
 )
 from agentleague.dashboard.process import DashboardProcess
-from agentleague.errors import Claimed, Damaged, LeagueError, Lost
+from agentleague.errors import Claimed, Damaged, LeagueError, Lost, StorageError
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
 from agentleague.manager.role import Manager
@@ -39,9 +46,19 @@ from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import CannotListen, run
 from agentleague.runtime.settings import Given, as_toml, describe
 from agentleague.runtime.state_files import kept_settings, new_join_code, new_league_id
-from agentleague.storage.directory import SETTINGS_NAME, has_journal_file, remedy
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.directory import (
+    SETTINGS_NAME,
+    JournalPlace,
+    another,
+    has_journal_file,
+    lease_of,
+    remedy,
+    with_league,
+)
 
 LINES_ABOVE = 6  # the last of what was said, above the live table
+LOOK_SECONDS = 0.3  # between two looks whether the league is free
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 HERE = "\nIts table can still be read. Stop with Ctrl-C."
 CODES = ("--join-code", "--referee-code")
@@ -59,7 +76,7 @@ OPENING = (
 @click.command(cls=SettingsCommand)
 @click.argument("config", required=False, metavar="[CONFIG.toml]", type=click.Path(path_type=Path))
 @click.option("--config", "config_too", hidden=True, type=click.Path(path_type=Path))
-@directory_option("Where the journal goes.  [league, or the name of the file of settings]")
+@place_option("Where the journal goes.  [league, or the name of the file of settings]", is_new=True)
 @click.option("--seed", metavar="TEXT", help="Makes draws repeatable, and predictable: for tests.")
 @click.option(
     "--accept-loss",
@@ -67,13 +84,19 @@ OPENING = (
     is_flag=True,
     help="Go on although rows of the journal are lost: what is undecided is drawn anew.",
 )
+@click.option(
+    "--standby",
+    is_flag=True,
+    help="Wait while another manager runs the league, and take over. For PostgreSQL alone.",
+)
 @click.option("--exit", "exits", is_flag=True, help="Exit when the league is over.")
 @output.verbose_option
 @settings_options(ManagerSettings)
 def command(
     config: Path | None,
     config_too: Path | None,  # as for a referee or a player
-    directory: Path | None,
+    directory: JournalPlace | None,
+    standby: bool,
     seed: str | None,
     accepts_loss: bool,
     exits: bool,
@@ -88,10 +111,38 @@ def command(
     league manager --players 4
     league init cup.toml; league manager cup.toml
     league manager --players 30 --port 9000 --dir ./cup --exit
+    league manager --journal postgresql://ann@db.example.org/leagues#cup
     """
     config = config or config_too
+    if isinstance(directory, DatabaseUrl):
+        _name_league(directory, options)
     given = given_settings(ManagerSettings, config, options)
     directory = directory or Path(config.stem if config else "league")
+    if isinstance(directory, DatabaseUrl):
+        directory = with_league(directory.of(given.values.get("league_id", "")))
+    elif standby:
+        raise click.UsageError(f"--standby is for a league on PostgreSQL, not in {directory}")
+    how: dict[str, Any] = {"accepts_loss": accepts_loss, "exits": exits, "verbose": verbose}
+    while True:
+        if standby:
+            _stand_by(directory)
+        try:
+            return _manage(given, directory, seed, **how)
+        except Claimed:
+            if not standby:
+                raise
+
+
+def _manage(
+    given: Given,
+    directory: JournalPlace,
+    seed: str | None,
+    *,
+    accepts_loss: bool,
+    exits: bool,
+    verbose: int,
+) -> None:
+    """Run the league of this place until it is over or stopped. Raises Claimed."""
     check_free(directory)
     _check_idle(directory)
     kept, asked = _with_kept(given, directory)
@@ -105,11 +156,14 @@ def command(
         seeded=asked.seeded or seed is not None,
     )
     _check_codes(given, asked, directory)
+    if isinstance(directory, DatabaseUrl):
+        directory = directory.of(settings.league_id)
     where = place_of_manager(settings, say)
 
     async def serve() -> bool:
         stopped = stop_signal()
-        files = partial(keep_files, settings.shared_dir) if settings.files else None
+        is_shared = settings.files and (settings.shared_dir or isinstance(directory, Path))
+        files = partial(keep_files, settings.shared_dir) if is_shared else None
         home = Home(directory, seed, logs=True, given=kept, accepts_loss=accepts_loss, files=files)
         running = await open_manager(settings, home, where, lambda name: played)
         role = running.host.role
@@ -124,7 +178,7 @@ def command(
         DashboardProcess(settings, directory, say, file, kept).attach(running)
         with Progress(LINES_ABOVE) as progress:
             wanted = {"players_wanted": settings.players, "referees_wanted": settings.referees}
-            progress.follow(role, verbose, **wanted)
+            progress.follow(running.host, verbose, **wanted)
 
             def at_end(_: object) -> None:
                 progress.stop()
@@ -143,7 +197,37 @@ def command(
         _print_stop(directory, game, exits)
 
 
-def _print_stop(directory: Path, game: str, exits: bool) -> None:
+def _name_league(url: DatabaseUrl, options: dict[str, Any]) -> None:
+    """The league that the URL names is the one of the settings."""
+    if url.league_id and options.get("league_id") not in (None, url.league_id):
+        raise click.UsageError(
+            f"--league-id {options['league_id']} and #{url.league_id} of the URL name two leagues; "
+            "leave one of them out"
+        )
+    if url.league_id:
+        options["league_id"] = url.league_id
+
+
+def _stand_by(place: JournalPlace) -> None:
+    """Wait until no manager has the league, however long the database is away meanwhile."""
+    said = ""
+    assert isinstance(place, DatabaseUrl)
+    while True:
+        try:
+            lease = lease_of(place)
+            if not lease:
+                say(f"Taking over {place}: no manager runs it any more." if said else "")
+                return
+            state = f"Standing by: {place} is run by the manager at {lease.address}."
+        except StorageError as error:
+            state = f"Standing by: {error}"
+        if state != said:
+            say(f"{state} Stop with Ctrl-C.")
+            said = state
+        time.sleep(LOOK_SECONDS)
+
+
+def _print_stop(directory: JournalPlace, game: str, exits: bool) -> None:
     league, _ = open_league(directory)  # What is on disk: with a full disk the manager is ahead.
     if league.phase is Phase.COMPLETED:
         _print_end(league, directory, game)
@@ -154,17 +238,27 @@ def _print_stop(directory: Path, game: str, exits: bool) -> None:
     say(f"Stopped; nothing is lost. Continue with: {_resume(directory, game)}{' --exit' * exits}")
 
 
-def _check_idle(directory: Path) -> None:
-    """Raises Claimed if a manager runs there: that its port is busy would say less."""
+def _check_idle(directory: JournalPlace) -> None:
+    """Raises Claimed if a manager runs there: that its port is busy would say less.
+
+    One that was killed is outwaited: in a database its lease lasts some seconds more.
+    """
     address = manager_address(directory)
+    if isinstance(directory, DatabaseUrl):
+        first = lease = lease_of(directory)
+        while first and lease == first:
+            time.sleep(LOOK_SECONDS)
+            lease = lease_of(directory)
+        address = lease and lease.address
     if address:
         raise Claimed(
             f"a manager runs the league in {directory} already, at {address}; stop it first, look "
-            f"at it with: league watch {dir_option(directory)}, or play another with: --dir ANOTHER"
+            f"at it with: league watch {dir_option(directory)}, or play another with: "
+            f"{another(directory)}"
         )
 
 
-def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSettings]:
+def _with_kept(given: Given, directory: JournalPlace) -> tuple[dict[str, Any], ManagerSettings]:
     """What to keep for the next start, and the settings, as a league that is there had them."""
     if not has_journal_file(directory):
         return dict(given.values), given.make(ManagerSettings)
@@ -181,15 +275,18 @@ def _with_kept(given: Given, directory: Path) -> tuple[dict[str, Any], ManagerSe
     opened = [name for name in OPENING if kept.get(name) and name not in given.values]
     if opened:
         values = ", ".join(f"{name} = {output.shown(as_toml(kept[name]))}" for name in opened)
-        say(f"As {directory / SETTINGS_NAME} has it: {values}")
+        where = directory / SETTINGS_NAME if isinstance(directory, Path) else directory
+        say(f"As {where} has it: {values}")
     return kept, asked
 
 
-def _resume(directory: Path, game: str) -> str:
+def _resume(directory: JournalPlace, game: str) -> str:
     return f"league manager {dir_option(directory)}{_file(game)}"
 
 
-def _in_words(error: CannotListen | Damaged, settings: ManagerSettings, directory: Path) -> str:
+def _in_words(
+    error: CannotListen | Damaged, settings: ManagerSettings, directory: JournalPlace
+) -> str:
     if isinstance(error, Lost):  # It says so itself.
         return str(error)
     if isinstance(error, Damaged):
@@ -229,7 +326,7 @@ def _check(given: Given, asked: ManagerSettings, is_new: bool) -> None:
             raise given.wrong(name, f"cannot be: {error}") from None
 
 
-def _check_codes(given: Given, asked: ManagerSettings, directory: Path) -> None:
+def _check_codes(given: Given, asked: ManagerSettings, directory: JournalPlace) -> None:
     """A new league does not begin with a code that can be guessed; one that is there goes on."""
     for name in ("join_code", "referee_code"):
         code = getattr(asked, name)
@@ -267,22 +364,22 @@ def _this_command() -> str:
         option, equals, _ = word.partition("=")
         if before in CODES:
             shown.append("CODE")
-        elif "--dir" not in (before, option):
+        elif not {"--dir", "--journal"} & {before, option}:
             shown.append(f"{option}=CODE" if equals and option in CODES else word)
     return shlex.join(["league", *shown])
 
 
-def _print_end(league: League, directory: Path, game: str, more: str = "") -> None:
+def _print_end(league: League, directory: JournalPlace, game: str, more: str = "") -> None:
     _print_table(league, "final table", directory)
     shown = shlex.quote(str(directory))
     say(
         f"Check it with: league verify {shown}{_file(game)}\n"
         f"Hand it in as one file: league report {shown}{_file(game)}\n"
         f"Publish pages of it: league report {shown}{_file(game)} --site "
-        f"{shlex.quote(f'{directory}-pages')}\n"
+        f"{shlex.quote(f'{stem(directory)}-pages')}\n"
         f"JSON and CSV for programs: league export {shown} --out "
-        f"{shlex.quote(f'{directory}-files')}\n"
-        f"Begin another with: {_this_command()} --dir ANOTHER{more}"
+        f"{shlex.quote(f'{stem(directory)}-files')}\n"
+        f"Begin another with: {_this_command()} {another(directory)}{more}"
     )
 
 
@@ -291,14 +388,14 @@ def _file(game: str) -> str:
     return f" --game {shlex.quote(game)}" if game.endswith(".py") else ""
 
 
-def _print_table(league: League, state: str, directory: Path) -> None:
+def _print_table(league: League, state: str, directory: JournalPlace) -> None:
     if league.has_started:
         title, rows = f"{league.rules.league_id}: {state}", output.row_dicts(league.table.rows())
         output.print_table(rows, title, see_all("standings", directory))
         sys.stdout.flush()
 
 
-def _state(league: League, settings: ManagerSettings, directory: Path) -> str:
+def _state(league: League, settings: ManagerSettings, directory: JournalPlace) -> str:
     if league.phase is Phase.COMPLETED:
         return f"This league is over.{HERE}"
     waiting = _waiting_for(league, settings, directory)
@@ -310,7 +407,7 @@ def _state(league: League, settings: ManagerSettings, directory: Path) -> str:
     return f"{waiting}\n{how} league approve REF01 {dir_option(directory)}"
 
 
-def _waiting_for(league: League, settings: ManagerSettings, directory: Path) -> str:
+def _waiting_for(league: League, settings: ManagerSettings, directory: JournalPlace) -> str:
     start = f"league start {dir_option(directory)}"
     if league.phase is not Phase.REGISTERING:
         paused = f"\nIt is paused; continue with: {start}" if league.paused else ""

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +16,7 @@ from agentleague.records.reading import event_of, open_league
 from agentleague.records.replay import board, steps
 from agentleague.records.replay import in_words as step_words
 from agentleague.runtime.query_pages import Source
+from agentleague.storage.directory import JournalPlace
 
 PAGES_MAX = 1000  # of a transcript; no manager needs so many
 
@@ -31,7 +31,7 @@ def command(
     match_id: str,
     replay: bool,
     game: str | None,
-    directory: Path | None,
+    directory: JournalPlace | None,
     manager_url: str | None,
     as_json: bool,
     verbose: bool,
@@ -85,7 +85,7 @@ def _step_through(parts: Sequence[str]) -> None:
     print(parts[-1])
 
 
-def _from_directory(directory: Path, match_id: str) -> dict[str, Any]:
+def _from_directory(directory: JournalPlace, match_id: str) -> dict[str, Any]:
     """From the journal: only it knows why a match was assigned again."""
     league, rows = open_league(directory)
     facts = facts_of(

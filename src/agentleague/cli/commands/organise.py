@@ -5,18 +5,17 @@ import os
 import shlex
 import sys
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
-from agentleague.cli import options
 from agentleague.cli.directory import (
     dir_option,
     directory_argument,
     manager_address,
     no_manager,
+    place_option,
     with_directory,
 )
 from agentleague.cli.output import say
@@ -29,11 +28,12 @@ from agentleague.records.reading import open_league
 from agentleague.runtime.manager_tools import ManagerTools, new_seat
 from agentleague.runtime.network import place_of_pages
 from agentleague.runtime.processes import run
-from agentleague.runtime.state_files import ADMIN_NAME, kept_settings
+from agentleague.runtime.state_files import admin_token, kept_settings
+from agentleague.storage.directory import JournalPlace
 
 DEFAULT = "league"
 WHERE = "The manager's directory: its address and the organiser's key are there."
-directory_option = options.directory_option(WHERE, default=DEFAULT, show_default=True)
+directory_option = place_option(f"{WHERE}  [default: {DEFAULT}]", DEFAULT)
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 NEXT = {"start": "Watch it with: league status", "pause": "Continue with: league start"}
 # Where to see why a command was refused, if not among the agents.
@@ -49,7 +49,7 @@ def _of_the_league(name: str, text: str) -> click.Command:
 
     @click.command(name, help=f"{text}\n\nleague {name} --dir ./cup")
     @the_directory
-    def command(directory: Path) -> None:
+    def command(directory: JournalPlace) -> None:
         _command(directory, name)
 
     return command
@@ -66,7 +66,7 @@ pause = _of_the_league(
 @click.command()
 @the_directory
 @yes_option
-def abort(directory: Path, yes: bool) -> None:
+def abort(directory: JournalPlace, yes: bool) -> None:
     """End the league as it stands: running matches do not count. This cannot be undone.
 
     league abort --dir ./cup --yes
@@ -81,7 +81,7 @@ def abort(directory: Path, yes: bool) -> None:
 @click.argument("player", metavar="PLAYER")
 @directory_option
 @yes_option
-def remove(player: str, directory: Path, yes: bool) -> None:
+def remove(player: str, directory: JournalPlace, yes: bool) -> None:
     """Take a player out, by its id or its name: its coming matches are technical losses. This
     cannot be undone.
 
@@ -100,7 +100,7 @@ def remove(player: str, directory: Path, yes: bool) -> None:
 @click.argument("name")
 @click.argument("url")
 @directory_option
-def add_player(name: str, url: str, directory: Path) -> None:
+def add_player(name: str, url: str, directory: JournalPlace) -> None:
     """Add a player that does not register itself, before the league starts: it is called at its end
     point. First it is tried: it plays one match against random, on this machine, and what it
     understood is printed. It is added whatever comes of that.
@@ -112,7 +112,7 @@ def add_player(name: str, url: str, directory: Path) -> None:
     _command(directory, "add_player", name=name, url=url, dialect=_try(directory, url))
 
 
-def _try(directory: Path, url: str) -> str:
+def _try(directory: JournalPlace, url: str) -> str:
     """Say what an agent understands, before the league begins; the dialect, if one was found."""
     from agentleague.cli.commands.play import try_once
 
@@ -140,7 +140,7 @@ def _try(directory: Path, url: str) -> str:
     help="Where the person opens the pages of the league; by default where its manager shows them.",
 )
 @directory_option
-def seat(name: str, dashboard: str | None, directory: Path) -> None:
+def seat(name: str, dashboard: str | None, directory: JournalPlace) -> None:
     """Make a seat for a person, before the league starts, and print its one link. Who opens the
     link plays in the browser; give it to nobody else.
 
@@ -171,7 +171,7 @@ def seat(name: str, dashboard: str | None, directory: Path) -> None:
             )
 
 
-def _pages_of(manager: str, directory: Path) -> str:
+def _pages_of(manager: str, directory: JournalPlace) -> str:
     """Where others open the manager's pages. Raises ClickException if it shows none."""
     where = urlsplit(manager)
     connection = HTTPConnection(str(where.hostname), where.port, timeout=10)
@@ -206,7 +206,7 @@ async def _join(manager: str, name: str, join_code: str) -> tuple[str, str]:
 @click.argument("name")
 @click.argument("url")
 @directory_option
-def add_referee(name: str, url: str, directory: Path) -> None:
+def add_referee(name: str, url: str, directory: JournalPlace) -> None:
     """Add a referee that does not register itself: it is sent one match at a time, and may report
     it from that machine without a token.
 
@@ -218,7 +218,7 @@ def add_referee(name: str, url: str, directory: Path) -> None:
 @click.command()
 @click.argument("referee_id", metavar="REFEREE")
 @directory_option
-def approve(referee_id: str, directory: Path) -> None:
+def approve(referee_id: str, directory: JournalPlace) -> None:
     """Let in a referee that waits: one that registered and knows no referee code. The manager says
     when one does, and so do `league status` and `league agents`.
 
@@ -231,7 +231,7 @@ def approve(referee_id: str, directory: Path) -> None:
 @click.argument("agent", metavar="AGENT")
 @click.argument("url")
 @directory_option
-def set_endpoint(agent: str, url: str, directory: Path) -> None:
+def set_endpoint(agent: str, url: str, directory: JournalPlace) -> None:
     """Say where an agent is called from now on. An agent that has proved that it listens at its end
     point can say so itself, with its token; others cannot.
 
@@ -254,7 +254,12 @@ def _with_scheme(url: str) -> str:
 @directory_option
 @yes_option
 def rule(
-    match_id: str, winner: str | None, reason: str, directory: Path, yes: bool, **flags: bool
+    match_id: str,
+    winner: str | None,
+    reason: str,
+    directory: JournalPlace,
+    yes: bool,
+    **flags: bool,
 ) -> None:
     """Decide what counts of a match that has a result: from then on the table uses your ruling. The
     result itself stays in the journal, and both are shown. A later ruling replaces an earlier one.
@@ -281,7 +286,7 @@ def rule(
     _command(directory, "rule", **wanted)
 
 
-def _check_possible(directory: Path, *, refuse_ended: bool = False) -> None:
+def _check_possible(directory: JournalPlace, *, refuse_ended: bool = False) -> None:
     """Raises ClickException if no command is possible, before any confirmation."""
     _key(directory)
     if refuse_ended and _is_over(directory):
@@ -293,14 +298,14 @@ def _check_possible(directory: Path, *, refuse_ended: bool = False) -> None:
         raise click.ClickException(no_manager(directory))
 
 
-def _is_over(directory: Path) -> bool:
+def _is_over(directory: JournalPlace) -> bool:
     try:
         return open_league(directory)[0].phase is Phase.COMPLETED
     except LeagueError:  # Nothing was written yet, or it cannot be read.
         return False
 
 
-def _player_id(directory: Path, typed: str) -> str:
+def _player_id(directory: JournalPlace, typed: str) -> str:
     player_id = asyncio.run(find_agent_id(JournalSource(directory), typed, kind="player"))
     if player_id is None:
         raise click.ClickException(
@@ -326,7 +331,7 @@ def _confirm(question: str) -> None:
         raise click.ClickException("nothing was done")
 
 
-def _command(directory: Path, command: str, **params: Any) -> None:
+def _command(directory: JournalPlace, command: str, **params: Any) -> None:
     """Send the command, and print what was done and what to do next."""
     key, address = _key(directory), manager_address(directory)
     if address is None:
@@ -344,9 +349,9 @@ def _command(directory: Path, command: str, **params: Any) -> None:
         say(f"{NEXT[command]} {dir_option(directory)}")
 
 
-def _key(directory: Path) -> str:
+def _key(directory: JournalPlace) -> str:
     try:
-        return (directory / ADMIN_NAME).read_text().strip()
+        return admin_token(directory)
     except OSError as error:
         raise click.ClickException(
             f"there is no organiser's key in {directory} ({error.strerror}); name the directory of "

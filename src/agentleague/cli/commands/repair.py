@@ -21,7 +21,7 @@ PROGRESS_ROWS = 50_000
 
 
 @click.command()
-@directory_argument()
+@directory_argument(is_path=True)
 @click.option(
     "--to",
     required=True,

@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 
 from agentleague.cli.commands.verify import DIFFERS, findings_of, in_words, load_named
-from agentleague.cli.directory import directory_argument
+from agentleague.cli.directory import directory_argument, stem
 from agentleague.cli.output import bar, counted, is_plain, say
 from agentleague.dashboard.process import MISSING, has_extra
 from agentleague.errors import LeagueError
 from agentleague.records.export import Tree, put_tree, write_file
 from agentleague.records.reading import no_league, read_rows
 from agentleague.roles.ports import Row
-from agentleague.storage.directory import has_journal, open_reader
+from agentleague.storage.directory import JournalPlace, has_journal, open_reader
 
 SITE = Tree("earlier report", "site.json", r"style\.css|[a-z_]+[\w-]*\.html", "--site")
 MANY = 1_000  # matches; with more, progress is shown
@@ -38,7 +38,7 @@ HEAD = 500  # characters in which the mark of a report stands
     help="Write linked pages into this directory instead, to publish.",
 )
 @click.option("--game", metavar="FILE.py", help="The game, if it is not installed.")
-def command(directory: Path, out: Path | None, site: Path | None, game: str | None) -> None:
+def command(directory: JournalPlace, out: Path | None, site: Path | None, game: str | None) -> None:
     """Write a league as one HTML file that holds all: table, plots, every match, verification.
 
     It opens in any browser without a network, and prints well. No token is in it. The league may
@@ -56,7 +56,7 @@ def command(directory: Path, out: Path | None, site: Path | None, game: str | No
     from agentleague.dashboard import report
     from agentleague.dashboard.league_view import LeagueView
 
-    file = out or (None if site else _default(directory))
+    file = out or (None if site else Path(f"{stem(directory)}-report.html"))
     if file:
         _check_place(file, report.MARK)
     view = LeagueView(open_reader(directory), rows[0].league_id)
@@ -88,17 +88,11 @@ def command(directory: Path, out: Path | None, site: Path | None, game: str | No
         click.get_current_context().exit(DIFFERS)
 
 
-def _rows(directory: Path) -> list[Row]:
+def _rows(directory: JournalPlace) -> list[Row]:
     rows = read_rows(directory) if has_journal(directory) else []
     if not rows:
         raise click.UsageError(no_league(directory))
     return rows
-
-
-def _default(directory: Path) -> Path:
-    """Beside the directory."""
-    named = directory if directory.name.strip(".") else directory.resolve()
-    return Path(f"{named}-report.html")
 
 
 def _check_place(file: Path, mark: str) -> None:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from agentleague.cli.output import ROWS_MAX, Column, counted, print_json, print_
 from agentleague.cli.reading import all_option, read, reading_options, see_all
 from agentleague.errors import LeagueError
 from agentleague.runtime.query_pages import Source, all_rounds, all_rows
+from agentleague.storage.directory import JournalPlace
 
 COLUMNS = (
     Column("round_id", "Round"),
@@ -33,7 +33,7 @@ MARKS = {  # what is special about a match
 @all_option
 @reading_options
 def command(
-    directory: Path | None,
+    directory: JournalPlace | None,
     manager_url: str | None,
     as_json: bool,
     round_id: int | None,

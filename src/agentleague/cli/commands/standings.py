@@ -1,7 +1,6 @@
 """`league standings`: the table, from a running manager or from a directory."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ from agentleague.cli.reading import all_option, read, reading_options, see_all
 from agentleague.errors import LeagueError
 from agentleague.manager.notices import by_lot
 from agentleague.runtime.query_pages import Source, all_rows
+from agentleague.storage.directory import JournalPlace
 
 Table = tuple[dict[str, Any], list[dict[str, Any]], list[str], str]
 NOTES_MAX = 10
@@ -20,7 +20,9 @@ TRIES = 5  # to read a long table that changes between its pages
 @click.command()
 @all_option
 @reading_options
-def command(directory: Path | None, manager_url: str | None, as_json: bool, is_all: bool) -> None:
+def command(
+    directory: JournalPlace | None, manager_url: str | None, as_json: bool, is_all: bool
+) -> None:
     """Print the table of a league, running or over.
 
     league standings

@@ -1,7 +1,6 @@
 """`league status`: how far a league is, and how well it works."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
 from agentleague.records.reading import read_rows
 from agentleague.runtime.query_pages import Source, all_rows
+from agentleague.storage.directory import JournalPlace
 
 METRICS = (
     output.Column("words", "Measure", True, True),
@@ -52,7 +52,7 @@ VERDICTS = {True: "yes", False: "NO", None: ""}
 )
 @reading_options
 def command(
-    directory: Path | None, manager_url: str | None, as_json: bool, with_metrics: bool
+    directory: JournalPlace | None, manager_url: str | None, as_json: bool, with_metrics: bool
 ) -> None:
     """Show how far a league is, and how well it works.
 
@@ -85,7 +85,7 @@ def command(
         output.say(_of_directory(directory, status))
 
 
-async def _now(source: Source, directory: Path | None = None) -> dict[str, list[str]]:
+async def _now(source: Source, directory: JournalPlace | None = None) -> dict[str, list[str]]:
     """The matches in play and the agents that cannot be reached; empty if the source cannot say."""
     try:
         agents = await all_rows(source, "GET_AGENTS", "agents")
@@ -102,7 +102,7 @@ async def _now(source: Source, directory: Path | None = None) -> dict[str, list[
     return {"in_play": in_play, "not_reachable": lost}
 
 
-def _of_directory(directory: Path, status: dict[str, Any]) -> str:
+def _of_directory(directory: JournalPlace, status: dict[str, Any]) -> str:
     """When the manager of a directory last wrote, and whether it runs."""
     wrote = f"The last row was written at {read_rows(directory)[-1].at}"
     address = manager_address(directory)

@@ -18,7 +18,13 @@ from agentleague.records.verify import Difference, Findings, missing_receipt, ve
 from agentleague.roles.agent import AgentState
 from agentleague.roles.ports import Row
 from agentleague.runtime.plugins import as_typed, find_game, load_game
-from agentleague.storage.directory import has_journal, may_hold_more, open_reader, repair_command
+from agentleague.storage.directory import (
+    JournalPlace,
+    has_journal,
+    may_hold_more,
+    open_reader,
+    repair_command,
+)
 
 DIFFERS = 3
 LINE_MAX = 2000  # characters
@@ -66,7 +72,7 @@ def _kept_in(path: Path) -> str:
 @click.option("--game", metavar="FILE.py", help="The game, if it is not installed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    directory: Path, receipts: list[tuple[int, str]], game: str | None, as_json: bool
+    directory: JournalPlace, receipts: list[tuple[int, str]], game: str | None, as_json: bool
 ) -> None:
     """Recompute a league from its journal: the chain of its rows, the schedule, every draw and
     result, the table and the champion; and whether rows are missing at its end, by the journal.head
@@ -91,7 +97,7 @@ def command(
     else:
         for line in in_words(findings):
             print(line)
-    if is_damaged:
+    if is_damaged and isinstance(directory, Path):
         say(f"Save what is left with: {repair_command(directory)}")
     if findings.difference:
         click.get_current_context().exit(DIFFERS)
@@ -103,7 +109,9 @@ def command(
 
 
 def _findings(
-    directory: Path, receipts: list[tuple[int, str]], load_game: Callable[[str], Game | None]
+    directory: JournalPlace,
+    receipts: list[tuple[int, str]],
+    load_game: Callable[[str], Game | None],
 ) -> tuple[Findings, bool]:
     """What was found, and whether a repair may save more than can be read."""
     try:
@@ -116,7 +124,7 @@ def _findings(
 
 
 def findings_of(
-    directory: Path,
+    directory: JournalPlace,
     rows: Sequence[Row],
     load_game: Callable[[str], Game | None],
     receipts: Sequence[tuple[int, str]] = (),

@@ -26,7 +26,7 @@ from agentleague.records.reading import no_league
 from agentleague.runtime.clock import wall
 from agentleague.runtime.processes import run
 from agentleague.runtime.query_pages import Source, Work, all_rows
-from agentleague.storage.directory import has_journal
+from agentleague.storage.directory import JournalPlace, has_journal
 
 SECONDS = 1.0  # between two looks,
 SECONDS_AT_THE_END = 0.2  # and when it may soon be over: its manager may leave soon after
@@ -40,7 +40,7 @@ VOLATILE = ("awaited_answers", "awaited_reports")  # They say how long still.
 
 @click.command()
 @partial(reading_options, directory_help="Follow the league in this directory instead.")
-def command(directory: Path | None, manager_url: str | None, as_json: bool) -> None:
+def command(directory: JournalPlace | None, manager_url: str | None, as_json: bool) -> None:
     """Follow a league until its end, then print the final table.
 
     On a terminal the table is redrawn as it changes. Elsewhere a line is printed for each round,
@@ -53,7 +53,7 @@ def command(directory: Path | None, manager_url: str | None, as_json: bool) -> N
     league watch ./cup --json
     """
     url = address_of(directory, manager_url)
-    if directory and not directory.is_dir():
+    if isinstance(directory, Path) and not directory.is_dir():
         raise StorageError(f"{no_league(directory)}; to wait for one there, make the directory")
     with Progress(lines_max=LINES_MAX) as progress:
         following = _Following(directory, url, _as_lines() if as_json else progress.show)
@@ -65,7 +65,7 @@ def command(directory: Path | None, manager_url: str | None, as_json: bool) -> N
 
 
 class _Following:
-    def __init__(self, directory: Path | None, url: str, show: Callable[..., None]) -> None:
+    def __init__(self, directory: JournalPlace | None, url: str, show: Callable[..., None]) -> None:
         self._directory, self._url, self._show = directory, url, show
         self._status: dict[str, Any] = {}
         self._rows: list[dict[str, Any]] = []

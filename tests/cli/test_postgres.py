@@ -1,0 +1,217 @@
+"""Leagues on PostgreSQL, by the real commands: wherever a directory is named, a database may be."""
+
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from urllib.request import urlopen
+
+import pytest
+from click.testing import CliRunner
+
+from agentleague.cli.app import app
+from commands import BIN, SECONDS, environment, first_line, free_port, league, read_until, run
+from commands import started as begun
+
+PASSWORD = "s@me/zy%x#?:"
+QUOTED = "s%40me%2Fzy%25x%23%3F%3A"
+READING = ("standings", "status", "agents", "schedule", "match R1M1", "agent P01", "verify")
+
+
+@pytest.fixture
+def cups(postgres, database, monkeypatch, tmp_path):
+    """The URL of an empty database of somebody with a difficult password; it is not typed."""
+    name = database.rpartition("/")[2]
+    with suppress(Exception):  # All tests of a worker share the server.
+        postgres.execute(f"CREATE ROLE ann LOGIN PASSWORD '{PASSWORD}'")
+    postgres.execute(f"GRANT CREATE ON DATABASE {name} TO ann")
+    monkeypatch.setenv("LEAGUE_STATE", str(tmp_path / "state"))
+    yield postgres.url(name, user=f"ann:{QUOTED}")
+    postgres.execute("DROP OWNED BY ann CASCADE", name)
+
+
+def manager(port, *options, standby=False):
+    process = begun(BIN / "league", "manager", "--port", port, "--no-dashboard", *options)
+    said = first_line(process)
+    assert said.startswith("Standing by" if standby else "cup: the manager is at "), said
+    return process
+
+
+def agents(port, players=2):
+    url = f"http://127.0.0.1:{port}/mcp"
+    found = [begun(BIN / "league", "referee", "--manager", url, "--port", 0)]
+    for name in range(players):
+        words = ("player", "--manager", url, "--name", f"Player {name}", "--port", 0)
+        found.append(begun(BIN / "league", *words))
+    return found
+
+
+def texts_below(folder):
+    return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_whole_league_is_played_killed_resumed_and_read(cups, monkeypatch, tmp_path):
+    monkeypatch.setenv("LEAGUE_JOURNAL", f"{cups}#cup")
+    port = free_port()
+    settings = ("--cycles", 150, "--exit")
+    first = manager(port, *settings)
+    found = agents(port)
+    for agent in found:
+        read_until(agent, "Registered as")
+    watching = begun(BIN / "league", "watch", "--json")
+    league("start")
+    while json.loads(watching.stdout.readline())["matches_completed"] == 0:
+        pass
+    first.kill()
+    first.communicate()
+    again = manager(port, *settings)
+    read_until(again, "Resumed in round")
+    out, err = again.communicate(timeout=SECONDS)
+
+    assert again.returncode == 0, err
+    assert "cup: final table" in out
+    said = [out, err, *watching.communicate(timeout=SECONDS)]
+    for agent in found:
+        said += agent.communicate(timeout=SECONDS)
+    for command in (*READING, "report", f"export --out {tmp_path / 'files'}"):
+        done = league(*command.split(), cwd=tmp_path)
+        said += [done.stdout, done.stderr]
+    assert "all is true" in "".join(said)
+    assert (tmp_path / "cup-report.html").is_file()
+    everything = "".join(said).encode() + b"".join(texts_below(tmp_path))
+    assert PASSWORD.encode() not in everything
+    assert QUOTED.encode() not in everything
+
+
+def test_a_manager_that_stands_by_takes_over_and_the_former_one_ends(cups, monkeypatch):
+    monkeypatch.setenv("LEAGUE_JOURNAL", f"{cups}#cup")
+    first = manager(free_port())
+    refused = league("manager", "--port", free_port(), check=False)
+    assert refused.returncode == 1
+    assert "a manager runs the league in postgresql://ann@" in refused.stderr
+    second = manager(free_port(), "--standby", standby=True)
+    os.kill(first.pid, signal.SIGSTOP)
+    took = read_until(second, "cup: the manager is at")
+    os.kill(first.pid, signal.SIGCONT)
+    _, why = first.communicate(timeout=SECONDS)
+    second.send_signal(signal.SIGINT)
+    second.communicate(timeout=SECONDS)
+
+    assert "Taking over postgresql://ann@" in took
+    assert first.returncode == 1
+    assert "another manager has taken over league cup" in why
+
+
+def test_a_database_that_goes_away_is_said_and_waited_for(own_postgres, monkeypatch, tmp_path):
+    server, port = own_postgres(), free_port()
+    server.execute("CREATE DATABASE cups OWNER league")
+    monkeypatch.setenv("LEAGUE_STATE", str(tmp_path))
+    monkeypatch.setenv("LEAGUE_JOURNAL", server.url("cups#cup"))
+    running = manager(port)
+    server.stop()
+    said = read_until(running, "the journal waits: the database")
+    with pytest.raises(OSError, match="503"):
+        urlopen(f"http://127.0.0.1:{port}/health")
+    early = league("manager", "--port", free_port(), check=False)
+    server.start()
+    read_until(running, "can be written to again")
+    with urlopen(f"http://127.0.0.1:{port}/health") as answer:
+        assert json.load(answer)["status"] == "ok"
+    running.send_signal(signal.SIGINT)
+    _, stopped = running.communicate(timeout=SECONDS)
+
+    assert "sesame" not in said
+    assert early.returncode == 1
+    assert "is PostgreSQL running there" in early.stderr
+    assert "Stopped; nothing is lost" in stopped
+
+
+def test_several_leagues_in_one_database_want_one_named(cups, monkeypatch):
+    for name in ("cup", "second"):
+        league("demo", "--players", 2, "--journal", f"{cups}#{name}")
+    unclear = league("standings", cups, check=False)
+    clear = league("standings", "--dir", f"{cups}#second")
+    monkeypatch.setenv("LEAGUE_JOURNAL", cups)
+    chosen = league("standings", "--journal", f"{cups}#cup")
+    twice = league("demo", "--players", 2, "--journal", f"{cups}#cup", check=False)
+
+    assert unclear.returncode == 1
+    assert "several leagues; add one of these to the URL: #cup, #second" in unclear.stderr
+    assert "second" in clear.stdout
+    assert "cup" in chosen.stdout
+    assert twice.returncode == 1
+    assert "holds a league already" in twice.stderr
+
+
+def test_only_a_machine_with_the_service_key_runs_or_organises_the_league(
+    cups, monkeypatch, tmp_path
+):
+    url = f"{cups}#cup"
+    running = manager(free_port(), "--journal", url)
+    monkeypatch.setenv("LEAGUE_SERVICE_KEY_FILE", str(tmp_path / "missing.key"))
+    paused = league("pause", "--journal", url, check=False)
+    read = league("status", "--journal", url)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=SECONDS)
+    (tmp_path / "missing.key").write_text("ab" * 32)
+    begun_elsewhere = league("manager", "--port", free_port(), "--journal", url, check=False)
+
+    assert paused.returncode == 1
+    assert "copy that file from the machine" in paused.stderr
+    assert "WAITING_FOR_REGISTRATIONS" in read.stdout
+    assert begun_elsewhere.returncode == 1
+    assert "is not the service key of postgresql://ann@" in begun_elsewhere.stderr
+
+
+def test_no_child_of_a_manager_has_the_password_on_its_command_line(cups, monkeypatch):
+    monkeypatch.setenv("LEAGUE_JOURNAL", f"{cups}#cup")
+    monkeypatch.setenv("LEAGUE_DASHBOARD", "true")
+    port = free_port()
+    words = ("manager", "--port", port, "--dashboard-port", free_port())
+    running = begun(BIN / "league", *words)
+    read_until(running, "See it in a browser: ")
+    listed = run(["ps", "-eo", "args", "-ww"]).stdout
+    with urlopen(f"http://127.0.0.1:{port}/") as page:
+        shown = page.read().decode()
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=SECONDS)
+
+    assert "dashboard --beside" in listed
+    assert QUOTED not in listed
+    assert "cup" in shown
+
+
+WITHOUT = """
+import sys
+sys.modules["psycopg"] = None
+sys.argv = ["league", "standings", "postgresql://ann@127.0.0.1/cups"]
+from agentleague.cli import main
+main()
+"""
+
+
+def test_without_the_extra_the_command_says_what_to_install():
+    done = run([sys.executable, "-c", WITHOUT], env=environment())
+
+    assert "install them with: pip install 'agentleague[postgres]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("standings postgresql://ann:pa@zyx@db/cups", "%40 for @"),
+        ("standings --journal cups", "a database is named as postgresql://"),
+        ("repair postgresql://ann:zyx@db/cups --to x", "this is for a directory"),
+        ("manager --standby --dir x", "--standby is for a league on PostgreSQL"),
+        ("manager --journal postgresql://ann@db/cups#a --league-id b", "name two leagues"),
+        ("watch x --journal postgresql://ann:zyx@db/cups", "name one place: either x or --journal"),
+    ],
+)
+def test_a_mistake_about_a_database_is_said_without_a_password(words, said):
+    done = CliRunner().invoke(app, words.split())
+
+    assert done.exit_code == 2, done.stderr
+    assert said in done.stderr
+    assert "zyx" not in done.stderr
