@@ -71,7 +71,7 @@ def link(name):
         (lambda own, at: [(JOURNAL, own[JOURNAL])], "no manifest.json or no journal.sqlite"),
         (lambda own, at: put(own, manifest_json=b'{"format":2}'), "use a newer agentleague"),
         (lambda own, at: put(own, manifest_json=b"[" * 9000), "not a whole backup"),
-        (lambda own, at: put(own, manifest_json=b"{}"), "missing required field"),
+        (lambda own, at: put(own, manifest_json=b"{}"), "it says row 0"),
         (
             lambda own, at: put(own, manifest_json=own[MANIFEST].replace(b'rows":', b'rows":1')),
             "it says row 127, and its journal ends with row 27",

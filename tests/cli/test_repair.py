@@ -48,7 +48,7 @@ def test_it_says_what_is_saved_what_is_lost_and_what_to_type_next(cup, tmp_path)
     saved, lost, undecided, unproved, *rows = done.stdout.splitlines()
     last = decided[3] - 1
     assert saved == (
-        f"{last} rows of {LEAGUE_ID} are saved in {new}: 4 players, 3 of 6 matches decided."
+        f"{new} holds {last} rows of {LEAGUE_ID}: 4 players, round 2 of 3, 3 of 6 matches decided."
     )
     assert lost == f"Rows {last + 1} to {len(LEAGUE)} are lost."
     assert undecided == "Without a result now, whatever their players were told: R2M2."
@@ -91,7 +91,7 @@ def test_of_a_league_that_is_whole_nothing_is_lost(cup, tmp_path):
     done = run("repair", cup, "--to", tmp_path / "new")
 
     assert done.exit_code == 0
-    assert ": 4 players, 6 of 6 matches decided. Nothing is lost.\n" in done.stdout
+    assert ": 4 players, round 3 of 3, 6 of 6 matches decided. Nothing is lost.\n" in done.stdout
     assert "no manager can go on with it: there is no admin.token to copy." in done.stderr
     assert run("verify", tmp_path / "new").exit_code == 0
 

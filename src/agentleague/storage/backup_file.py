@@ -29,56 +29,35 @@ FORMAT = 1
 SMALL_BYTES_MAX = 1_000_000  # of every member but the journal
 _TABLES = {("table", "rows"), ("index", "sqlite_autoindex_rows_1"), ("table", "owner")}
 # What hostile bytes make zipfile, msgspec and SQLite raise.
-_NOT_WHOLE = (
-    BadZipFile,
-    zlib.error,
-    EOFError,
-    RuntimeError,
-    ValueError,
-    struct.error,
-    sqlite3.Error,
-)
+_BROKEN = (BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error, sqlite3.Error)
 
 
-class _Version(msgspec.Struct, frozen=True, kw_only=True):
-    format: int = FORMAT
-
-
-class Manifest(_Version, frozen=True, kw_only=True):
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What a backup says of itself."""
 
-    agentleague: str  # the version that wrote it
-    league_id: str
-    rows: int
-    hash: str  # of the last row
-    written_at: str
-    has_secrets: bool
+    format: int = FORMAT
+    agentleague: str = ""  # the version that wrote it
+    league_id: str = ""
+    rows: int = 0
+    hash: str = ""  # of the last row
+    written_at: str = ""
+    has_secrets: bool = False
 
 
 def pack(directory: Path, manifest: Manifest, file: Path) -> None:
     """Write what is in the directory of a league, for its owner alone; on disk on return."""
     with _private(file) as raw:
         with ZipFile(raw, "w", ZIP_DEFLATED) as archive:
-            archive.writestr(_member(MANIFEST), msgspec.json.encode(manifest))
-            for path in (directory / name for name in (FILE_NAME, HEAD_NAME, *KEPT)):
-                if path.exists():
-                    with (
-                        path.open("rb") as data,
-                        archive.open(_member(path.name), "w", force_zip64=True) as member,
-                    ):
-                        shutil.copyfileobj(data, member)
+            archive.writestr(MANIFEST, msgspec.json.encode(manifest))
+            for name in (FILE_NAME, HEAD_NAME, *KEPT):
+                if (directory / name).exists():
+                    archive.write(directory / name, name)
         raw.flush()
         os.fsync(raw.fileno())
 
 
 def _private(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-
-
-def _member(name: str) -> ZipInfo:
-    info = ZipInfo(name)
-    info.compress_type, info.external_attr = ZIP_DEFLATED, 0o600 << 16
-    return info
 
 
 @contextmanager
@@ -94,12 +73,15 @@ def unpacked(file: Path, near: Path | None) -> Iterator[tuple[Manifest, Path]]:
         try:
             with ZipFile(file) as archive:
                 members = _members(archive, shutil.disk_usage(directory).free)
-                manifest = _manifest(archive.read(members.pop(MANIFEST)))
+                text = archive.read(members.pop(MANIFEST))
+                manifest = msgspec.json.decode(text, type=Manifest)
+                if manifest.format > FORMAT:
+                    raise BadZipFile(f"its format is {manifest.format}; use a newer agentleague")
                 for name in members:
                     with archive.open(members[name]) as data, _private(directory / name) as copy:
                         shutil.copyfileobj(data, copy)
             _check_tables(directory)
-        except _NOT_WHOLE as error:
+        except _BROKEN as error:
             raise Damaged(f"{file} is not a whole backup of a league: {error}") from None
         yield manifest, directory
 
@@ -119,13 +101,6 @@ def _members(archive: ZipFile, room: int) -> dict[str, ZipInfo]:
             sizes = f"{info.file_size:,} bytes, and at most {most:,} are taken here"
             raise BadZipFile(f"its {name} would have {sizes}")
     return members
-
-
-def _manifest(text: bytes) -> Manifest:
-    version = msgspec.json.decode(text, type=_Version).format
-    if version > FORMAT:
-        raise BadZipFile(f"it has format {version}; use a newer agentleague")
-    return msgspec.json.decode(text, type=Manifest)
 
 
 def _check_tables(directory: Path) -> None:

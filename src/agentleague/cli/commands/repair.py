@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from agentleague.cli.directory import SECRETS, check_new, dir_option, directory_argument
-from agentleague.cli.output import counted, listed, say
+from agentleague.cli.output import counted, how_far, listed, say
 from agentleague.errors import LeagueError
 from agentleague.league.event_text import sentence
 from agentleague.protocol.printable import one_line
@@ -64,12 +64,7 @@ def _show_progress(rows: int) -> None:
 def in_words(made: Repaired, to: Path) -> Iterator[str]:
     """What was saved, and what is lost."""
     league, _ = open_league(to)
-    matches = counted(league.total_matches, "match", "matches")
-    saved = (
-        f"{counted(made.last, 'row')} of {made.league_id} are saved in {to}: "
-        f"{counted(len(league.roster.players), 'player')}, "
-        f"{league.decided_total:,} of {matches} decided"
-    )
+    saved = f"{to} holds {how_far(league)}"
     if made.lost_until == made.last:
         yield f"{saved}. Nothing is lost."
         return
