@@ -53,7 +53,7 @@ def test_a_league_can_be_moved_as_the_page_says(tmp_path):
     old = Terminal(tmp_path / "old")
     ports = {"Ann": free_port(), "Bob": free_port()}
     manager, agents = begun(old, ports)
-    pause, verify, again, start = MOVE.commands
+    pause, verify, again, start = MOVE.commands_of("To another machine")
     assert "paused" in old.type(pause)
     old.interrupt(manager)
     for agent in agents:
