@@ -22,11 +22,11 @@ def the_epoch_is_compared_in_a_statement_before(monkeypatch):
     def send(journal):
         def compared(is_current):
             if is_current is True:
-                journal._ask(journal._statement("write", journal._rows), journal._sent)
+                journal._ask("write", journal._sent, journal._added)
             else:
-                journal._sent(0 if is_current is False else is_current)
+                journal._sent(is_current)
 
-        journal._ask(journal._statement("is_current"), compared)
+        journal._ask("is_current", compared)
 
     monkeypatch.setattr(DatabaseJournal, "_send", send)
 
@@ -36,8 +36,8 @@ def unknown_commits_are_repeated(monkeypatch):
 
     def repeat(journal):
         entries = [chain.entry(event) for write in journal._batch for event in write.events]
-        head, at = journal._database.head(journal._league_id), journal._rows[0].at
-        journal._rows = chain.extend(head, journal._league_id, at, entries)
+        head, at = journal._head(journal._league_id), journal._added[0].at
+        journal._added = chain.extend(head, journal._league_id, at, entries)
         journal._send()
 
     monkeypatch.setattr(DatabaseJournal, "_look", repeat)
@@ -63,21 +63,6 @@ def renewals_do_not_compare_the_epoch(monkeypatch):
     monkeypatch.setattr(Database, "renew", renewed)
 
 
-def leases_are_counted_from_the_answer(monkeypatch):
-    """An owner that was stopped before it saw the answer trusts a lease that is over."""
-    ask = DatabaseJournal._ask
-
-    def late(journal, work, done):
-        def answered(result):
-            done(result)
-            if result is True:
-                journal._renewed_at = journal._lifetime.now()
-
-        ask(journal, work, answered)
-
-    monkeypatch.setattr(DatabaseJournal, "_ask", late)
-
-
 def nobody_asks_for_a_league_again(monkeypatch):
     """Who does not get the league at once never asks again."""
     contend, asked = Contender._contend, set()
@@ -98,6 +83,5 @@ HUNTS = {
     release_before_commit: Hunt("standby", "none is on disk"),
     owners_trust_a_lease_that_is_over: Hunt("standby", "when its epoch was over"),
     renewals_do_not_compare_the_epoch: Hunt("standby", "when its epoch was over"),
-    leases_are_counted_from_the_answer: Hunt("standby", "when its epoch was over"),
     nobody_asks_for_a_league_again: Hunt("standby", "nobody has taken the league over"),
 }

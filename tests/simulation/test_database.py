@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from agentleague.errors import Claimed
+from agentleague.errors import Claimed, StorageError
 from agentleague.league.events import RoundEnded
 from agentleague.simulation.clock import Lifetime, VirtualClock
-from agentleague.simulation.database import DATABASE, Database, NotConnected, NumberTaken
+from agentleague.simulation.database import DATABASE, Database, NotConnected
 from agentleague.simulation.database_journal import DatabaseJournal
 from agentleague.simulation.network import Links
 
@@ -25,9 +25,9 @@ class Managers:
         self.lifetimes = {name: Lifetime(self.clock) for name in ("one", "two")}
 
     def claimed(self, name):
-        journal, claims = DatabaseJournal(self.database, name, self.lifetimes[name]), []
+        journal, claims = DatabaseJournal(self.database, name, self.lifetimes[name], "cup"), []
         journal.on_lost = self.lost.append
-        journal.claim("cup", claims.append)
+        journal.contend(claims.append)
         self.until(lambda: claims)
         return journal if claims == [True] else None
 
@@ -117,6 +117,7 @@ def test_a_restart_loses_what_was_not_carried_out_and_ends_all_connections():
     managers.after(0.5)
 
     managers.database.restart()
+    managers.database.mend()
 
     assert [type(each) for each in told] == [NotConnected]
     managers.after(20.0)
@@ -168,6 +169,17 @@ def test_an_owner_without_its_database_is_away_before_another_can_take_the_leagu
     assert journal.epoch == 1
 
 
+def test_a_lease_counts_from_when_its_renewal_was_sent():
+    managers = Managers()
+    journal = managers.claimed("one")
+    managers.until(lambda: managers.database.statements)
+
+    managers.lifetimes["one"].stall(3.5)
+    managers.until(lambda: not managers.database.statements)
+
+    assert journal.state == "away"
+
+
 def test_an_owner_that_was_stopped_writes_nothing_when_it_wakes_up():
     managers = Managers()
     former = managers.claimed("one")
@@ -176,10 +188,10 @@ def test_an_owner_that_was_stopped_writes_nothing_when_it_wakes_up():
     managers.after(5.0)
     managers.claimed("two")
 
-    managers.until(lambda: managers.told)
+    managers.until(lambda: managers.lost)
 
-    assert [type(each) for each in managers.told] == [Claimed]
-    assert (managers.rows, managers.wrong) == ([], [])
+    assert [type(each) for each in managers.lost] == [Claimed]
+    assert (managers.rows, managers.told, managers.wrong) == ([], [], [])
 
 
 def test_an_owner_with_nothing_to_write_learns_from_its_renewal_that_the_league_is_anothers():
@@ -200,7 +212,7 @@ def test_no_number_stands_twice_whoever_writes_and_a_former_owner_is_noticed():
     managers.until(lambda: managers.told)
     row = next(managers.database.read("cup"))
 
-    with pytest.raises(NumberTaken):
+    with pytest.raises(StorageError, match="there is a row 1"):
         managers.database.write("cup", 0, [row])
 
     assert managers.wrong == ["row 1 came through in epoch 0, which is over"]

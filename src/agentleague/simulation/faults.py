@@ -174,15 +174,8 @@ class Faults:
         self._league.clock.call_after(fault.seconds or 0.0, as_usual)
 
     def _restart_database(self, fault: Fault) -> None:
-        """Connections and statements under way are lost; it is away for a while."""
-        database = self._database
-        database.is_away = True
-        database.restart()
-        self._league.clock.call_after(fault.seconds or 0.0, database.mend)
-
-    def _cut_connections(self, fault: Fault) -> None:
-        for name in fault.who:
-            self._database.cut(name)
+        self._database.restart()
+        self._league.clock.call_after(fault.seconds or 0.0, self._database.mend)
 
     @property
     def _database(self) -> Database:
@@ -256,7 +249,7 @@ class Faults:
         "failing disk": _failing_disk,
         "slow disk": _slow_disk,
         "database restart": _restart_database,
-        "lost connection": _cut_connections,
+        "lost connection": lambda self, fault: self._database.cut(fault.who[0]),
         "pause": _pause,
         "remove": _remove,
         "rule": _rule,

@@ -80,10 +80,6 @@ class Links:
             return True
         return self.happens(self._conditions.loss)
 
-    def is_cut(self, source: str, target: str) -> bool:
-        """Whether nothing passes from one to the other."""
-        return (source, target) in self._cut
-
     def resets(self) -> bool:
         """Whether the sender of a lost message is told that the connection is gone."""
         return self._random() < self._conditions.resets

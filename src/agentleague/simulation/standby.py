@@ -30,25 +30,26 @@ class Contender(Process):
         if not self.is_alive:
             ports = self._begin()
             ports.transport.listen(_refuse)
-            self.journal = DatabaseJournal(self.database, self.name, ports.clock)
-            self.journal.on_lost = self._fail
-            self._contend(ports._replace(journal=self.journal))
+            journal = DatabaseJournal(self.database, self.name, ports.clock, self.league_id)
+            self.journal, journal.on_lost = journal, self._fail
+            self._contend(ports._replace(journal=journal))
 
     @property
     def is_owner(self) -> bool:
         """Whether it runs the league, and nobody else has taken it."""
         # By name: a claim of its own that seemed lost may end its epoch, and harms nobody.
-        return self.host is not None and self.database.owner(self.league_id) == self.journal.owner
+        owner = self.host and self.database.owners[self.league_id].owner
+        return owner == self.journal.owner
 
     def _contend(self, ports: Ports) -> None:
-        def claimed(is_ours: bool) -> None:
+        def answered(is_ours: bool) -> None:
             if is_ours:
                 self._own(ports)
             else:
                 again = partial(self._contend, ports)
                 ports.clock.call_at(ports.clock.now() + CLAIM_SECONDS, again)
 
-        self.journal.claim(self.league_id, claimed)
+        self.journal.contend(answered)
 
     def _own(self, ports: Ports) -> None:
         self.born_at = self.database.clock.now()
@@ -94,17 +95,14 @@ class TakeOverCheck:
         self._look()
 
     def _look(self) -> None:
-        database, clock = self._database, self._database.clock
+        database, now = self._database, self._database.clock.now()
         is_well = database.state == "ok" and not database.is_away and database.links.is_reliable
         is_quick = database.sync_seconds == SYNC_SECONDS
-        ready = [each for each in self._managers if self._is_ready(each)]
-        is_owned = any(clock.now() < owner.lease_until for owner in database.owners.values())
-        if is_owned or not (is_well and is_quick and ready):
-            self._since = clock.now()
-        elif clock.now() - self._since > TAKE_OVER_SECONDS:
+        is_ready = any(each.is_alive and each.lifetime.awake_at <= now for each in self._managers)
+        is_owned = any(now < owner.lease_until for owner in database.owners.values())
+        if is_owned or not (is_well and is_quick and is_ready):
+            self._since = now
+        elif now - self._since > TAKE_OVER_SECONDS:
             database.wrong(f"nobody has taken the league over for {TAKE_OVER_SECONDS:g} seconds")
-            self._since = clock.now()
-        clock.call_after(LOOK_SECONDS, self._look)
-
-    def _is_ready(self, manager: Contender) -> bool:
-        return manager.is_alive and manager.lifetime.awake_at <= self._database.clock.now()
+            self._since = now
+        database.clock.call_after(LOOK_SECONDS, self._look)

@@ -17,7 +17,7 @@ class MemoryJournal:
     """Rows in a list per league; `wall` gives the Unix seconds that rows are dated with."""
 
     def __init__(self, wall: Callable[[], float]) -> None:
-        self.state: Literal["ok", "full", "failed"] = "ok"
+        self.state: Literal["ok", "full", "away", "failed"] = "ok"
         self.lost: Lost | None = None
         self._wall = wall
         self._rows: dict[str, list[Row]] = {}
