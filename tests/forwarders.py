@@ -11,7 +11,8 @@ class Forwarder:
         self._to, self._from = b"POST /", b"POST %b/" % prefix.encode()
         self.target, self.prefix, self.port = port, prefix, 0
         self.requests = self.strays = 0  # Strays came without the prefix.
-        self._server, self._writers = None, set()
+        self._server, self._writers, self._goes_on = None, set(), asyncio.Event()
+        self._goes_on.set()
 
     @property
     def url(self):
@@ -30,6 +31,14 @@ class Forwarder:
             writer.transport.abort()
         await asyncio.sleep(0)
 
+    async def stall(self):
+        """Take connections and requests, and hand nothing on, as a process that is stopped."""
+        self._goes_on.clear()
+
+    async def go_on(self):
+        """Hand on what came meanwhile."""
+        self._goes_on.set()
+
     async def _take(self, reader, writer):
         try:
             behind, ahead = await asyncio.open_connection("127.0.0.1", self.target)
@@ -45,6 +54,7 @@ class Forwarder:
     async def _copy(self, reader, writer, change):
         try:
             while data := await reader.read(65_536):
+                await self._goes_on.wait()
                 writer.write(change(data))
                 await writer.drain()
         except OSError:

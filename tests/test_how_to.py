@@ -118,7 +118,8 @@ def test_the_game_of_the_page_is_written_played_and_proved(tmp_path, monkeypatch
 
 def test_the_commands_for_several_machines_register_agents_with_the_join_code(tmp_path):
     """Here all machines are this one; tests/class_league has an address for each."""
-    terminal = Terminal(tmp_path, **{"192.168.1.10": "127.0.0.1", "0.0.0.0": "127.0.0.1"})
+    here = {"192.168.1.10": "127.0.0.1", "192.168.1.11": "localhost", "0.0.0.0": "127.0.0.1"}
+    terminal = Terminal(tmp_path, **here)
     (settings,) = SEVERAL.fences("toml")
     terminal.save("cup.toml", settings + 'lan = ["127.0.0.0/8"]\n')
 
@@ -127,12 +128,14 @@ def test_the_commands_for_several_machines_register_agents_with_the_join_code(tm
     terminal.type(code)
     waits = terminal.serve(agents[0])
     terminal.type(referee_code)
-    referee, player = map(terminal.serve, agents)
+    referee, player, other = map(terminal.serve, agents)
 
     assert f"the manager is at http://127.0.0.1:{terminal.port}/mcp" in manager.heard
     assert "Registered as REF01" in waits.heard
     assert "Registered as REF02" in referee.heard
     assert "Registered as P01" in player.heard
+    assert "Registered as P02" in other.heard
+    assert f"/mcp,http://localhost:{terminal.port}/mcp" in other.heard
     assert "may referee now" in terminal.type(approve.replace("REF02", "REF01"))
 
 

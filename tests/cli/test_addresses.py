@@ -30,6 +30,7 @@ TYPED = [
     ("banana", "http://banana:8000/mcp"),
     ("192.168.1.10", "http://192.168.1.10:8000/mcp"),
     ("[::1]", "http://[::1]:8000/mcp"),
+    ("26000, banana,26000,", "http://127.0.0.1:26000/mcp,http://banana:8000/mcp"),
     ("two words", "two words"),
     ("http://", "http://"),
     ("", ""),

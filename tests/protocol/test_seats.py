@@ -80,3 +80,4 @@ def test_a_manager_below_a_path_has_its_seats_there(path, above):
     there = f"http://127.0.0.1:8000{above}"
 
     assert seats.url_at(f"{there}/mcp", path) == f"{there}/seats/P07"
+    assert seats.url_at(f"{there}/mcp,http://b/mcp", path) == f"{there}/seats/P07"

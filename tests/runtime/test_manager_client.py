@@ -4,9 +4,13 @@ import asyncio
 
 import pytest
 
-from agentleague.errors import LeagueError
+from agentleague.errors import LeagueError, NoConnection
+from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.clock import wall
 from agentleague.runtime.manager_client import ManagerClient
+from agentleague.runtime.managers import Home, open_manager
+from agentleague.runtime.processes import Place
+from commands import free_port
 from scripted_server import server
 
 PAGE = b"<!doctype html><title>Not Found</title>"
@@ -45,3 +49,21 @@ def test_what_a_server_answers_that_is_no_manager_is_said():
 
     for status, body, words in NO_MANAGERS:
         assert words in asyncio.run(refusal(status, body))
+
+
+def test_a_manager_is_asked_at_the_first_of_its_addresses_where_it_answers(tmp_path):
+    async def main():
+        nobody = f"http://127.0.0.1:{free_port()}/mcp"
+        manager = await open_manager(ManagerSettings(league_id="cup"), Home(tmp_path), Place(0))
+        client = ManagerClient(f"{nobody},{manager.url}", wall)
+        try:
+            assert (await client.ask("GET_STATUS"))["league_id"] == "cup"
+        finally:
+            await client.close()
+            await manager.stop()
+        gone = ManagerClient(f"{nobody},{manager.url}", wall)
+        with pytest.raises(NoConnection, match=f"the manager at {nobody},{manager.url} did not"):
+            await gone.ask("GET_STATUS")
+        await gone.close()
+
+    asyncio.run(main())

@@ -83,6 +83,29 @@ def test_an_agent_that_is_not_told_follows_its_manager(url, is_local):
     assert guard_for("lan", (), url).allows("192.168.1.5")
 
 
+def test_each_address_of_a_manager_may_be_called_and_the_machine_it_is_on_only_if_it_is_this():
+    far = f"{ELSEWHERE},http://203.0.113.9:8000/mcp"
+    guard, endpoint = guard_for(None, (), far), parse_url("http://203.0.113.9:8000/mcp")
+
+    assert guard.allows("203.0.113.9", endpoint)
+    assert not guard.allows("203.0.113.9", endpoint._replace(port=8001))
+    assert not guard.allows("127.0.0.1")
+    mixed = guard_for(None, (), f"{HERE},{ELSEWHERE}")
+    assert mixed.allows("127.0.0.1")
+    assert mixed.allows("192.168.1.5")
+    assert not is_here(f"{HERE},{ELSEWHERE}")
+    with pytest.raises(LeagueError, match="lies where this league does not call"):
+        agent(manager=f"{HERE},http://169.254.169.254/mcp")
+
+
+def test_an_agent_listens_where_the_first_address_that_it_can_find_reaches_it():
+    place, _ = agent(manager=f"http://nobody.invalid:8000/mcp,{HERE},{ELSEWHERE}")
+
+    assert place.called_at == own_address(ELSEWHERE, guard_for(None, (), ELSEWHERE))
+    with pytest.raises(LeagueError, match=r"nobody\.invalid cannot be looked up"):
+        agent(manager=f"{HERE},http://nobody.invalid:8000/mcp")
+
+
 def test_a_manager_calls_this_machine_only_unless_it_is_told():
     assert not guard_for(None, ()).allows("10.0.0.1")
     assert not guard_for("local", ["10.0.0.0/8"]).allows("10.0.0.1")

@@ -188,3 +188,15 @@ def test_the_default_directory_is_used_where_none_is_given(tmp_path, monkeypatch
 
     with kept(ANN, None, print) as state:
         assert state.path.parent == tmp_path / "state"
+
+
+def test_the_addresses_of_a_manager_name_the_same_agent_in_any_order(tmp_path):
+    one, other = "http://10.0.0.1:8000/mcp", "http://10.0.0.2:8000/mcp"
+    stems = {
+        Whose(f"{first},{second}", "player", "Ann", 8101).stem
+        for first, second in ((one, other), (other, one))
+    }
+
+    assert len(stems) == 1
+    assert stems.isdisjoint({msgspec.structs.replace(ANN, manager_url=one).stem})
+    assert ANN.stem == "player-ann-8101-4e28e1a318c0"  # As it was before there were several.

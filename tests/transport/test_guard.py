@@ -271,14 +271,14 @@ TYPED = [
 
 @pytest.mark.parametrize("network", ["local", "lan"])
 def test_where_its_user_sent_an_agent_it_may_call_and_nowhere_else(network):
-    guards = [Guard(network, LAN, parse_url(row[0])) for row in TYPED]
+    guards = [Guard(network, LAN, [parse_url(row[0])]) for row in TYPED]
     called = zip(guards, TYPED, strict=True)
 
     assert [guard.allows(row[2], parse_url(f"http://{row[1]}/")) for guard, row in called] == [
         row[3] for row in TYPED
     ]
     cup = parse_url("http://cup.example/")
-    loopback = Guard("lan", LAN, cup)
+    loopback = Guard("lan", LAN, [cup])
     assert not any(loopback.allows(each, cup) for each in ("127.0.0.1", "64:ff9b::7f00:1"))
 
 
@@ -286,7 +286,7 @@ def test_the_name_that_its_user_typed_is_dialled_at_no_address_of_this_machine(l
     typed = f"http://cup.example:{listener.getsockname()[1]}/"
 
     with pytest.raises(OSError, match="allowed"):
-        dial(Guard("lan", LAN, parse_url(typed)), typed, ["127.0.0.1", "0.0.0.0"])
+        dial(Guard("lan", LAN, [parse_url(typed)]), typed, ["127.0.0.1", "0.0.0.0"])
 
 
 class Fickle(Guard):

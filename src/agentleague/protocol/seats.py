@@ -116,9 +116,10 @@ def split(path: str) -> tuple[str, str]:
 def url_at(manager_url: str, path: str) -> str:
     """A path below a seat, or a URL with such a path, at the manager as the caller reaches it.
 
-    A manager at `/leagues/cup/mcp` has its seats below `/leagues/cup`.
+    A manager at `/leagues/cup/mcp` has its seats below `/leagues/cup`; of several addresses,
+    between commas, the first stands for all.
     """
-    where = urlsplit(manager_url)
+    where = urlsplit(manager_url.partition(",")[0])
     above = where.path.rstrip("/").rpartition("/")[0]
     _, prefix, seat = urlsplit(path).path.rpartition(PREFIX)
     return f"{where.scheme}://{where.netloc}{above}{prefix}{seat}"

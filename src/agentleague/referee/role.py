@@ -246,7 +246,9 @@ class Referee(Agent):
         is_away = isinstance(error, NoConnection)
         if is_away is not self._is_manager_away:
             self._is_manager_away = is_away
-            away = f"The manager at {self.manager.url} is away; trying again until it is back."
+            away = (
+                f"The manager at {self._registration.where} is away; trying again until it is back."
+            )
             self.news.append(away if is_away else "The manager is back.")
         if isinstance(ack, messages.RefereeStatusAck) and ack.waiting is not True:
             self._stop_waiting()

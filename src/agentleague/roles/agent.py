@@ -100,7 +100,8 @@ class Registration:
 
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
-        self.manager = Address("league_manager", settings.manager_url)
+        self.where = settings.manager_url  # one URL or several, of which the first stands for all
+        self.manager = Address("league_manager", self.where.partition(",")[0])
         self.agent_id = self.token = self.league_id = self.session = ""
         self.remembered = ""  # the token to show when it registers again
         self.claim = ""  # what it shows with every registration; empty: nothing
@@ -161,7 +162,7 @@ class Registration:
             return self._decided(message, now)
         if error and "what_to_do" in error.context:
             advice = error.context["what_to_do"]
-            reason = f"{self.manager.url} understands no registration of ours: {advice}"
+            reason = f"{self.where} understands no registration of ours: {advice}"
             return [End(Refused(reason))]
         if isinstance(error, errors.PeerRefused) and (
             error.context["code"] == errors.EndpointUnreachable.code  # Once more is the same.
@@ -400,7 +401,7 @@ class Agent(ABC):
             if error and error.context.get("code") == errors.StorageError.code:
                 came = "the manager is starting, or cannot write its journal"
             self.news.append(
-                f"No manager answers at {own.manager.url} yet ({came}); trying again until it does."
+                f"No manager answers at {own.where} yet ({came}); trying again until it does."
             )
         if was_in and own.wants_seat and isinstance(effects[0], End):  # It is in, without a seat.
             own.wants_seat = own.may_sit = False

@@ -169,7 +169,7 @@ class AgentSettings:
     """A referee or a player."""
 
     manager_url: str = "http://127.0.0.1:8000/mcp"
-    """Where the manager is: its URL, HOST:PORT, or a PORT of this machine."""
+    """Where the manager is: URL, HOST:PORT or PORT of this machine; several, between commas."""
     display_name: Name
     """The name to register under."""
     join_code: Annotated[str, Meta(max_length=64)] = ""

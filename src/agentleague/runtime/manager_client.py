@@ -17,6 +17,7 @@ from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.query_pages import Work
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import HttpTransport, TransportPolicy
+from agentleague.transport.manager_addresses import addresses_in
 
 T = TypeVar("T")
 SECONDS = 10.0
@@ -50,12 +51,13 @@ class ManagerClient:
         guard: Guard | None = None,  # of the agent for which it asks
     ) -> None:
         self._url, self._wall, self._asker = url, wall, asker
+        self._urls = addresses_in(url)
         self._loop = asyncio.get_running_loop()
         guard = guard or Guard("lan", ANYWHERE)
-        guard.check_url(url)
-        self._transport = HttpTransport(
-            LoopClock(self._loop), TransportPolicy("player", guard, wall)
-        )
+        for each in self._urls:
+            guard.check_url(each)
+        policy = TransportPolicy("player", guard, wall, managers=self._urls)
+        self._transport = HttpTransport(LoopClock(self._loop), policy)
 
     async def ask(self, query_type: str, **params: Any) -> dict[str, Any]:
         """The `data` of the answer."""
@@ -112,6 +114,14 @@ class ManagerClient:
         return answer.message.said
 
     async def _call(self, query: messages.Message) -> Answer:
+        """What the manager answers, at the first of its addresses where it does."""
+        for _ in self._urls[1:]:
+            answer = await self._call_once(query)
+            if not isinstance(answer.error, errors.NoAnswer | errors.NoConnection):
+                return answer
+        return await self._call_once(query)
+
+    async def _call_once(self, query: messages.Message) -> Answer:
         answered: asyncio.Future[Answer] = self._loop.create_future()
         until = self._loop.time() + SECONDS
 
@@ -119,7 +129,7 @@ class ManagerClient:
             if not answered.done():  # Nobody waits any more when the command was stopped.
                 answered.set_result(answer)
 
-        to = Address("manager", self._url, self._asker.dialect)
+        to = Address("manager", self._urls[0], self._asker.dialect)
         self._transport.call(to, query, until, done)
         return await answered
 

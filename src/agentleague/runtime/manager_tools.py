@@ -14,6 +14,7 @@ from agentleague.roles.stimuli import write_headers
 from agentleague.runtime.manager_client import ANYWHERE, SECONDS
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
+from agentleague.transport.manager_addresses import SEPARATOR
 
 SEAT = re.compile(r"seat_[A-Za-z0-9_-]{27,59}")  # of a host or a person: nobody guesses it
 LIMITS = ClientLimits(body_bytes=1_048_576, connections_per_origin=256)  # Each person waits on one.
@@ -31,10 +32,21 @@ class ManagerTools:
         self._client = HttpClient(Guard("lan", ANYWHERE), limits=LIMITS)
 
     async def call(self, url: str, tool: str, seat: str, **arguments: Any) -> dict[str, Any]:
-        """What a tool returns for this seat.
+        """What a tool returns for this seat, at the first of a manager's addresses that answers.
 
         Raises NoConnection where no manager answers, UnexpectedMessage with its words of refusal.
         """
+        first, _, others = url.partition(SEPARATOR)
+        try:
+            return await self._call(first, tool, seat, arguments)
+        except NoConnection:
+            if not others:
+                raise
+        return await self.call(others, tool, seat, **arguments)
+
+    async def _call(
+        self, url: str, tool: str, seat: str, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         params = {"name": tool, "arguments": arguments}
         body = msgspec.json.encode(
             {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}

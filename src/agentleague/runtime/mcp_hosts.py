@@ -210,7 +210,7 @@ class McpHosts:
         role = Player(PlayerSettings(**about, game_types=games, outbound=True))
         role.remember(AgentState(claim=seat))
         role.hook_calls = hosted.hooks
-        policy = Place(0, guard=Guard(typed=parse_url(self._url))).policy("player")
+        policy = Place(0, guard=Guard(typed=[parse_url(self._url)])).policy("player")
         transport = HttpTransport(self._clock, policy)
         running = begin(Host(role, self._clock, transport, runner=hosted), transport, "")
 

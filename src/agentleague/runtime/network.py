@@ -18,6 +18,7 @@ from agentleague.roles.settings import AgentSettings, ManagerSettings, Network
 from agentleague.runtime.processes import SELF, Place
 from agentleague.transport.guard import Endpoint, Guard, parse_url
 from agentleague.transport.http import LOCAL_HOSTS
+from agentleague.transport.manager_addresses import SEPARATOR, addresses_in
 
 Say = Callable[[str], None]
 Resolve = Callable[..., Sequence[tuple[Any, ...]]]  # Called like `socket.getaddrinfo`.
@@ -38,21 +39,23 @@ def guard_for(network: Network | None, lan: Sequence[str], manager: str | None =
     """Whom an agent may call: on this machine, or in `lan`; its manager, where it is, always."""
     for each in lan:
         _check_network(each)
-    chosen = network or ("lan" if manager and not is_here(manager) else "local")
-    here = LOOPBACK if manager and is_here(manager) else ()
-    return Guard(chosen, (*(lan or PRIVATE), *here), parse_url(manager) if manager else None)
+    managers = addresses_in(manager) if manager else ()
+    chosen = network or ("local" if all(map(is_here, managers)) else "lan")
+    here = LOOPBACK if any(map(is_here, managers)) else ()
+    return Guard(chosen, (*(lan or PRIVATE), *here), [parse_url(each) for each in managers])
 
 
 def is_here(url: str) -> bool:
-    """Whether a URL names this machine: by a loopback address, or as localhost."""
-    return is_loopback(parse_url(url).host)
+    """Whether a URL, or each of several, is this machine: by a loopback address or as localhost."""
+    return all(is_loopback(parse_url(each).host) for each in addresses_in(url))
 
 
 def place_of_agent(settings: AgentSettings, say: Say) -> Place:
     """Where a referee or player listens, so that its manager can call it."""
     manager = settings.manager_url
     guard = guard_for(settings.network, settings.lan, manager)
-    guard.check_url(manager)
+    for each in addresses_in(manager):
+        guard.check_url(each)
     outbound = getattr(settings, "outbound", False)
     if outbound:
         if settings.endpoint:
@@ -61,7 +64,7 @@ def place_of_agent(settings: AgentSettings, say: Say) -> Place:
     bind, shown = _address(settings.bind), ""
     if not is_here(manager) and (not bind or bind in EVERYWHERE):
         try:
-            shown = own_address(manager, guard)
+            shown = _way_out(manager, guard)
         except NoWay as error:
             if outbound is False or bind or settings.endpoint:
                 raise
@@ -149,6 +152,21 @@ def own_address(url: str, guard: Guard, resolve: Resolve = socket.getaddrinfo) -
         f"this machine has no way to the manager at {url}; is it in the same network? If so, say "
         "at which address of this machine others reach it with: --bind ADDRESS"
     )
+
+
+def _way_out(manager: str, guard: Guard) -> str:
+    """The address from which this machine reaches the first of a manager's addresses that it can.
+
+    Raises LeagueError, of the first, if there is none.
+    """
+    problems: list[LeagueError] = []
+    for url in addresses_in(manager):
+        try:
+            if not is_here(url):
+                return own_address(url, guard)
+        except LeagueError as problem:
+            problems.append(problem)
+    raise problems[0]
 
 
 def default_address(everywhere: str = "0.0.0.0") -> str:
@@ -252,7 +270,13 @@ HOST_AND_PORT = re.compile(r"[^/]+:[0-9]+(/.*)?", re.DOTALL)
 
 
 def manager_url(text: str) -> str:
-    """A manager's URL from what a person types: a port, a host, both, or a URL; else as it was."""
+    """A manager's URL from what a person types: a port, a host, both, or a URL; else as it was.
+
+    Of several, between commas, each once.
+    """
+    if SEPARATOR in text:
+        typed = filter(None, map(str.strip, text.split(SEPARATOR)))
+        return SEPARATOR.join(dict.fromkeys(map(manager_url, typed)))
     if text.isascii() and text.isdecimal():
         text = f"127.0.0.1:{text}"
     elif HOST.fullmatch(text):

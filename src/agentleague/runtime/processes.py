@@ -35,6 +35,7 @@ from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Rate, TransportPolicy
 from agentleague.transport.http_parsers import PURE_PYTHON
 from agentleague.transport.http_server import HttpRequest, Response, ServerLimits
+from agentleague.transport.manager_addresses import addresses_in
 from agentleague.transport.probe import ONE_TRY_SECONDS, Probes
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Place:
             return self.endpoint or _url(self.called_at or self.hosts[0], bound)
         raise OSError(f"no port from {self.port} on is free")
 
-    def policy(self, receiver: str, **of_manager: Callable[..., Any]) -> TransportPolicy:
+    def policy(self, receiver: str, **more: Any) -> TransportPolicy:
         """What the transport of an agent in this place allows."""
         return TransportPolicy(
             receiver,
@@ -98,7 +99,7 @@ class Place:
             names=self.names,
             server=self.server,
             proxies=Proxies(self.trusted_proxies, urlsplit(self.endpoint or "").hostname or ""),
-            **of_manager,
+            **more,
         )
 
     def here(self, port: int) -> str:
@@ -317,7 +318,8 @@ async def open_referee(
     from agentleague.runtime import plugins
 
     clock = LoopClock(asyncio.get_running_loop())
-    transport = HttpTransport(clock, place.policy("referee"))
+    managers = addresses_in(make("").manager_url)
+    transport = HttpTransport(clock, place.policy("referee", managers=managers))
     url = await place.open(transport)
     role = Referee(make(url), load_game or plugins.load_game, token_bytes(32))
     _prepare(role, place, state)
@@ -340,8 +342,9 @@ async def open_player(
     """
     loop = asyncio.get_running_loop()
     clock = LoopClock(loop)
-    transport = HttpTransport(clock, place.policy("player"))
     asked, why = make(""), ""
+    managers = addresses_in(asked.manager_url)
+    transport = HttpTransport(clock, place.policy("player", managers=managers))
     if asked.outbound or (asked.outbound is None and state and state.agent.is_seated):
         place = replace(place, listens=False)
     try:

@@ -46,7 +46,9 @@ class Whose(msgspec.Struct, frozen=True):
     def stem(self) -> str:
         """Readable, and no other agent's."""
         words = "-".join(re.findall(r"[A-Za-z0-9]+", f"{self.role} {self.name} {self.port}"))
-        return f"{words[:60].lower()}-{sha256(msgspec.json.encode(self)).hexdigest()[:12]}"
+        urls = ",".join(sorted(self.manager_url.split(",")))  # In any order they are one manager.
+        whole = msgspec.json.encode(msgspec.structs.replace(self, manager_url=urls))
+        return f"{words[:60].lower()}-{sha256(whole).hexdigest()[:12]}"
 
 
 class StateFile:

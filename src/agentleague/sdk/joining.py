@@ -24,6 +24,7 @@ from agentleague.runtime.query_pages import Work
 from agentleague.runtime.settings import SettingError, describe, read_settings
 from agentleague.runtime.state_files import HistoryFile, StateFile, Whose, kept
 from agentleague.sdk.player import Player
+from agentleague.transport.manager_addresses import SEPARATOR
 
 CLOSE_SECONDS = 10.0  # for hooks that are not done when the league is over
 INTERRUPTED_SECONDS = 1.0  # and after Ctrl-C
@@ -119,7 +120,9 @@ class ManagerQuestions:
         known = self._transport.dialects.known.get(url)
         dialect = known.dialect if known else ""
         asker = Asker(f"player:{own.agent_id}", own.token, own.league_id, dialect)
-        return await with_manager(url, work, asker, self._transport.guard)
+        several = self._transport.managers
+        where = SEPARATOR.join(several.in_order) if several else url
+        return await with_manager(where, work, asker, self._transport.guard)
 
 
 class Hooks:

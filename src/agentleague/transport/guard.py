@@ -120,8 +120,8 @@ class Guard:
     """The network policy: `local` is this machine alone, `lan` the given networks alone.
 
     `lan` includes this machine only if loopback is given: otherwise an agent could have every
-    manager and referee call whatever listens on their own machines. `typed`, the host and port
-    that the agent's own user named, may be anywhere else, and so it alone: else who owns its name
+    manager and referee call whatever listens on their own machines. `typed`, the hosts and ports
+    that the agent's own user named, may be anywhere else, and so they alone: else who owns a name
     could call what listens here. Raises ValueError for what is no network.
     """
 
@@ -129,11 +129,11 @@ class Guard:
         self,
         network: Literal["local", "lan"] = "local",
         lan: Iterable[str] = (),
-        typed: Endpoint | None = None,
+        typed: Sequence[Endpoint] = (),
     ) -> None:
         given = [ip_network(cidr) for cidr in lan]
         self._networks = tuple(given) if network == "lan" else _LOOPBACK
-        self._typed = (typed.host, typed.port) if typed else None
+        self._typed = {(each.host, each.port) for each in typed}
         self.remedy = (
             'it calls this machine only; to call others it needs network = "lan" in its settings, '
             "or --network lan"
@@ -174,9 +174,8 @@ class Guard:
             outer = ip_address(address)
         except ValueError:
             return False
-        is_typed = called is not None and self._typed in (
-            (called.host, called.port),
-            (str(outer), called.port),
+        is_typed = called is not None and not self._typed.isdisjoint(
+            {(called.host, called.port), (str(outer), called.port)}
         )
         if isinstance(outer, IPv6Address) and outer.ipv4_mapped is not None:
             return self._allows_plain(outer.ipv4_mapped, is_typed)

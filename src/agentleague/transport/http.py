@@ -30,10 +30,21 @@ from agentleague.roles.tally import SECONDS, Times
 from agentleague.transport.callers import Proxies, addresses_of, name_in
 from agentleague.transport.fallback import Conversation, PeerDialects, as_value, read
 from agentleague.transport.guard import Guard
-from agentleague.transport.http_client import Call, ClientLimits, HttpClient, request_of
+from agentleague.transport.http_client import (
+    Call,
+    ClientLimits,
+    HttpClient,
+    PlayerClient,
+    request_of,
+)
 from agentleague.transport.http_connection import HttpAnswer, Outgoing
 from agentleague.transport.http_seats import SeatingClient, SeatRoutes
 from agentleague.transport.http_server import HttpRequest, HttpServer, Response, ServerLimits
+from agentleague.transport.manager_addresses import (
+    MARGIN_SECONDS,
+    POLL_SECONDS,
+    ManagerAddresses,
+)
 from agentleague.transport.mcp import McpEndpoint, McpReply, Read, Todo
 from agentleague.transport.seat_client import READ_BYTES, SeatClient, seat_client
 from agentleague.transport.seats import Seats
@@ -117,6 +128,7 @@ class TransportPolicy(Struct, frozen=True):
     names: frozenset[str] = frozenset()
     server: ServerLimits | None = None  # what its server takes, if not what its kind takes
     proxies: Proxies = Proxies()
+    managers: Sequence[str] = ()  # the addresses of its manager, if there are several
 
 
 class HttpTransport:
@@ -131,12 +143,15 @@ class HttpTransport:
         self.seats = Seats(clock, int(policy.wall() * 1e6))  # Later processes begin higher.
         self._seat_routes: SeatRoutes | None = None
         self._seat: SeatClient | None = None  # where it has no port
-        self._client = HttpClient(self.guard)
+        several = ManagerAddresses(policy.managers) if len(policy.managers) > 1 else None
+        self.managers = several
+        self._client: HttpClient = PlayerClient(self.guard, managers=several)
         if self._is_limited:
             self._client = SeatingClient(self.guard, self.seats, clock)
             self._seat_routes = SeatRoutes(self, policy)
-        self._to_manager = HttpClient(self.guard, limits=ClientLimits(body_bytes=OWN_BYTES))
-        self._to_seat = HttpClient(self.guard, limits=ClientLimits(body_bytes=READ_BYTES))
+        to_manager, to_seat = (ClientLimits(body_bytes=each) for each in (OWN_BYTES, READ_BYTES))
+        self._to_manager = HttpClient(self.guard, limits=to_manager, managers=several)
+        self._to_seat = HttpClient(self.guard, limits=to_seat, managers=several)
         self._clients = [self._client, self._to_manager, self._to_seat]
         self._buckets = Buckets(policy.rate)
         self.dialects = PeerDialects(clock, self._post)
@@ -201,6 +216,8 @@ class HttpTransport:
             self._seat.stop()
         url, client = url_at(manager_url, seat), self._to_seat
         self._seat = seat_client(self._clock, client, url, token, self._on_request)
+        if self.managers:
+            self._seat.wait_seconds, self._seat.margin_seconds = POLL_SECONDS, MARGIN_SECONDS
         return self._seat
 
     def read_leniently(self) -> None:

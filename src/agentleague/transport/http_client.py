@@ -21,6 +21,7 @@ from agentleague.roles.ports import Cancel
 from agentleague.transport.event_loop import Deadlines, WriteBatching, descriptors
 from agentleague.transport.guard import Dialer, Endpoint, Guard, Resolve, no_connection, parse_url
 from agentleague.transport.http_connection import Call, ClientLimits, Connection, HttpAnswer
+from agentleague.transport.manager_addresses import ManagerAddresses
 
 __all__ = ["Call", "ClientLimits", "HttpAnswer", "HttpClient", "Post", "request_of"]
 
@@ -66,6 +67,9 @@ class Origin:
         # What is late and was not sent: no player at a seat is to blame for it.
         at_seat = partial(NoConnection, kind=UNREACHABLE)
         self.unsent: Callable[..., LeagueError] = at_seat if SEATS in endpoint.path else NoAnswer
+        # Told of calls that fail, and of an HTTP status but 200, where a manager has alternatives.
+        self.on_failure: Callable[[LeagueError | None, float, float], None] | None = None
+        self.on_status: Callable[[int, float, float], LeagueError | None] | None = None
 
     def pump(self) -> None:
         """Sends what waits, first come first served, as far as there are connections."""
@@ -114,6 +118,15 @@ class Origin:
         if not self.is_swept:
             self.sweep()
 
+    def abandon(self, since: float, problem: LeagueError) -> None:
+        """Fail the calls that were sent before."""
+        for call in [each for each in self.waiting if each.started < since]:
+            self.waiting.remove(call)
+            call.fail(problem)
+        for connection in self.connections[:]:
+            if connection.calls and connection.calls[0].started < since:
+                connection.end(problem, final=True)
+
     def sweep(self) -> None:
         """Drop what nobody used for so long, and look again when that is true of the next."""
         soon = self.loop.time() + 0.001  # uvloop counts whole ms.
@@ -128,7 +141,12 @@ class HttpClient:
     """Posts to many origins from one event loop; no redirects, proxies, cookies, compression."""
 
     def __init__(
-        self, guard: Guard, *, limits: ClientLimits | None = None, resolve: Resolve | None = None
+        self,
+        guard: Guard,
+        *,
+        limits: ClientLimits | None = None,
+        resolve: Resolve | None = None,
+        managers: ManagerAddresses | None = None,
     ) -> None:
         limits = limits or ClientLimits()
         kept = min(limits.kept, descriptors() // 2 - _SPARE)
@@ -136,7 +154,9 @@ class HttpClient:
         self._targets: dict[str, tuple[bytes, Origin]] = {}  # By URL: the head of a request.
         self._origins: dict[tuple[str, str, int, bool], Origin] = {}
         self._shared: _Shared | None = None
-        self._stopped = False
+        self._stopped, self._managers = False, managers
+        if managers:
+            managers.watchers.append(self._moved)
 
     def post(self, url: str, body: bytes, until: float, done: Done, headers: bytes = b"") -> Cancel:
         """Posts `body`, tells `done` once what became of it by `until`; returns how to cancel."""
@@ -173,7 +193,9 @@ class HttpClient:
     def _target(self, url: str) -> tuple[bytes, Origin]:
         if self._stopped:
             raise EndpointNotAllowed("the client was stopped")
-        endpoint = parse_url(url)
+        managers = self._managers
+        at_manager = managers.where(url) if managers else None
+        endpoint = parse_url(at_manager or url)
         if len(self._targets) >= self._limits.targets:
             self._targets.clear()
             self._origins = {key: each for key, each in self._origins.items() if each.connections}
@@ -187,7 +209,20 @@ class HttpClient:
         origin = self._origins.get(key)
         if origin is None:
             origin = self._origins[key] = Origin(endpoint, limits, self._dialer, self._shared)
+        if managers and at_manager:
+            self._watch(origin, managers)
         return self._targets.setdefault(url, (endpoint.post_head, origin))
+
+    def _watch(self, origin: Origin, managers: ManagerAddresses) -> None:
+        """Have the manager's addresses told what becomes of calls to it."""
+        origin.on_failure, origin.on_status = managers.failed, managers.answered
+
+    def _moved(self, now: float, problem: LeagueError) -> None:
+        """The manager is called at another address: earlier calls fail, in the next turn."""
+        self._targets.clear()
+        for origin in self._origins.values():
+            if origin.on_failure is not None:
+                origin.loop.call_soon(origin.abandon, now, problem)
 
     async def stop(self) -> None:
         """Fails what is outstanding, closes every connection, and refuses later calls."""
@@ -203,6 +238,13 @@ class HttpClient:
                 connection.end(problem, final=True)
         await asyncio.gather(*filter(None, opening), return_exceptions=True)
         await asyncio.sleep(0)  # The transports close their sockets in this turn of the loop.
+
+
+class PlayerClient(HttpClient):
+    """Calls players, of whom some sit at a manager that may have several addresses."""
+
+    def _watch(self, origin: Origin, managers: ManagerAddresses) -> None:
+        origin.on_failure = managers.player_failed
 
 
 def _fail(calls: Sequence[Call], problem: NoConnection) -> None:

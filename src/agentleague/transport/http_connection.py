@@ -86,7 +86,10 @@ class Call(Struct, kw_only=True, eq=False):
         self.over, seconds, origin = True, 0.0, self.origin
         if origin is not None:
             origin.deadlines.open.discard(self)
-            seconds = origin.loop.time() - self.started
+            now = origin.loop.time()
+            seconds = now - self.started
+            if origin.on_failure is not None:
+                origin.on_failure(error, self.started, now)
         self.answered(0, b"", None, error, seconds)
 
     def cancel(self) -> None:
@@ -273,7 +276,10 @@ class Connection(asyncio.Protocol):
             if not call.over:
                 call.over = True
                 open_calls.discard(call)
-                call.answered(status, body, retry_after, None, now - call.started)
+                error = None
+                if status != 200 and origin.on_status is not None:
+                    error = origin.on_status(status, call.started, now)
+                call.answered(0 if error else status, body, retry_after, error, now - call.started)
         if self._problem is not None:
             self.end(self._problem)
         elif not self.usable:

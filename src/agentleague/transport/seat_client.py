@@ -55,6 +55,7 @@ class SeatClient:
         self.ended: Callable[[], None] = lambda: None
         self.refused: Callable[[int, bytes], None] = lambda status, body: None
         self.heard: Callable[[bool], None] = lambda is_there: None
+        self.wait_seconds, self.margin_seconds = wire.WAIT_SECONDS, _MARGIN_SECONDS
         self._epoch = self._ack = 0
         self._flights: list[_Flight] = []
         self._open_calls: set[str] = set()  # that were delivered and not answered
@@ -94,14 +95,14 @@ class SeatClient:
         self._stop_timer()
         flight = _Flight(self._epoch, answers)
         self._flights.append(flight)
-        held = wire.WAIT_SECONDS if what == "poll" else 0.0
-        until = self._clock.now() + held + _MARGIN_SECONDS
+        held = self.wait_seconds if what == "poll" else 0.0
+        until = self._clock.now() + held + self.margin_seconds
         flight.cancel = self._post(what, body, until, partial(done, flight))
 
     def _poll(self) -> None:
         self._fresh.clear()
         answers = self._pack()
-        poll = self._write_poll(answers, wait=0.0 if self._unsent else wire.WAIT_SECONDS)
+        poll = self._write_poll(answers, wait=0.0 if self._unsent else self.wait_seconds)
         self._send("poll", poll, answers, self._polled)
 
     def _pack(self) -> dict[str, Raw]:
