@@ -336,3 +336,14 @@ def test_the_organiser_hears_that_the_league_begins_and_who_won():
     assert said[-1].startswith(
         f"The league is over: {first.player_id} {first.display_name} is the champion with {why}"
     )
+
+
+def test_a_further_key_counts_as_the_organisers_while_somebody_vouches_for_it():
+    league = waiting().fill()
+    league.manager.organiser.vouches = lambda token: token == "another"
+
+    answers = [
+        league.manager.organiser.is_organiser(token) for token in ("another", "third", "", None)
+    ]
+
+    assert answers == [True, False, False, False]

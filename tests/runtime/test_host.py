@@ -609,3 +609,23 @@ def test_a_host_whose_journal_cannot_be_read_any_more_stops():
 
     assert isinstance(failure, StorageError)
     assert answer.receipt is UNSET
+
+
+def test_a_closed_host_calls_off_what_it_began_and_tells_who_waits_to_come_again():
+    disk, heard = SlowDisk(), []
+    asked = [record(), WakeAt("late", 5.0)]
+    began = [Call("k", ANN, QUERY, 5.0), WakeAt("soon", 1.0)]
+    host, role, wire, clock = hosted(began, asked, disk=disk)
+    host.start(0.0)
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    told = len(role.told)
+
+    host.close()
+    disk.commit()
+    clock.run()
+
+    assert wire.dropped == 1
+    assert [error.http_status for error in heard] == [503]
+    assert len(role.told) == told
+    wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
+    assert [error.http_status for error in heard] == [503, 503]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.settings import SettingError, read_settings
+from agentleague.runtime.settings import SettingError, read_settings, read_table
 
 
 def read(cls=ManagerSettings, *, file=None, environment=(), **options):
@@ -240,3 +240,15 @@ def test_a_file_of_other_things_is_not_told_line_by_line(cup):
         read(file=file)
 
     assert len(str(caught.value).splitlines()) == 21
+
+
+def test_what_a_program_gives_is_judged_field_by_field():
+    given = read_table(ManagerSettings, {"players": 4, "game_options": {"best_of": 3}})
+    with pytest.raises(SettingError) as caught:
+        read_table(ManagerSettings, {"players": "4", "cycels": 2})
+
+    assert given.make(ManagerSettings).players == 4
+    assert str(caught.value) == (
+        "players must be a whole number from 2 to 1,000,000, not '4': take away its quotes\n"
+        "there is no setting 'cycels'; did you mean 'cycles'?"
+    )

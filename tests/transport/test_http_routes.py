@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from agentleague.errors import LeagueError
 from agentleague.roles.stimuli import read_headers
 from agentleague.transport.http_response import Handler, HttpRequest, Response
-from agentleague.transport.http_server import HttpServer
+from agentleague.transport.http_server import HttpServer, listen
 from transport.ways import WAYS, runner_of
 
 HOST = b"Host: 127.0.0.1\r\n"
@@ -164,5 +165,35 @@ def test_head_gets_no_body_and_the_connection_goes_on(run) -> None:
             reader, writer = await application.connect(GET.replace(b"GET", b"HEAD"), POST)
             assert await reader.readuntil(b"{}") == ECHO.removesuffix(b"{}") + ECHO
             writer.close()
+
+    run(talk)
+
+
+def test_a_server_answers_by_its_routes_what_another_took_on_sockets_it_was_given(run) -> None:
+    async def talk() -> None:
+        application, inner = Application(), HttpServer(echo, refusal=refusal)
+        inner.route("/live/*", ("GET",), application.live)
+        inner.refusal_delay = lambda source: 0.01
+
+        def hand_on(request: HttpRequest, respond: Response) -> None:
+            inner.handle(replace(request, path=request.path.removeprefix("/inner")), respond)
+
+        outer = HttpServer(echo, refusal=refusal)
+        outer.route("/inner/*", ("GET", "POST"), hand_on)
+        sockets = await listen(["127.0.0.1"], 0)
+        await outer.serve(sockets)
+        application.port = sockets[0].getsockname()[1]
+        reader, writer = await application.connect(
+            GET.replace(b"/live", b"/inner/live"),
+            POST.replace(b"/mcp", b"/inner/mcp"),
+            POST.replace(b"/mcp", b"/inner/none"),
+        )
+        for expected in (ECHO, ECHO, b"HTTP/1.1 404 Not Found"):
+            assert await reader.readexactly(len(expected)) == expected
+        assert b"There is nothing at /none." in await reader.readuntil(b"none.")
+        assert application.requests[0].path == "/live/1"
+        writer.close()
+        await outer.stop()
+        await inner.stop()
 
     run(talk)

@@ -10,16 +10,12 @@ import click
 
 from agentleague.cli.options import Completed
 from agentleague.cli.output import verbose_option
-from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.roles.settings import PlayerSettings, RefereeSettings
 from agentleague.runtime.network import manager_url
 from agentleague.runtime.settings import Given, Setting, describe, read_settings
 
 Agent = TypeVar("Agent", RefereeSettings, PlayerSettings)
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-LIMITED = (  # Each may not be more than the other.
-    *(("players", "players_max"), ("referees", "referees_max")),
-    *(("draw_points", "win_points"), ("loss_points", "draw_points")),
-)
 
 
 class SettingOption(click.Option):
@@ -95,16 +91,6 @@ def agent_settings(cls: type[Agent], config: Path | None, options: Mapping[str, 
 def given_settings(cls: type, file: Path | None, options: Mapping[str, Any]) -> Given:
     """Read the settings of a role from a file, the environment and options."""
     return read_settings(cls, file=file, environment=os.environ, options=options)
-
-
-def check_table(given: Given, asked: ManagerSettings, *, is_new: bool = True) -> None:
-    """Raises SettingError if there is no such table; of a league that is there points stay."""
-    for name, most in LIMITED if is_new else LIMITED[:2]:
-        value, limit = getattr(asked, name), getattr(asked, most)
-        if value is not None and value > limit:
-            raise given.wrong(name, f"is {value}, and {most} is {limit}; raise the latter")
-    if len(set(asked.tie_breaks)) < len(asked.tie_breaks):
-        raise given.wrong("tie_breaks", "names one twice; leave it out")
 
 
 def _plain(value: Any) -> str:

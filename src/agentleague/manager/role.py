@@ -129,7 +129,7 @@ class Manager:
         self.rounds.undecided = self._claims.undecided
         self.rounds.leave_out_undecided = self._claims.leave_out_undecided
         self.rounds.waited_for = self.reachability.waited_for
-        self._organiser = Organiser(
+        self.organiser = Organiser(
             step,
             rounds=self.rounds,
             assignments=self._assignments,
@@ -180,7 +180,7 @@ class Manager:
 
     def is_known(self, token: str | None) -> bool:
         """Whether the league issued this token: its requests are counted by themselves."""
-        return self.league.roster.owner(token) is not None or self._organiser.is_organiser(token)
+        return self.league.roster.owner(token) is not None or self.organiser.is_organiser(token)
 
     def registration_unread(self, source: str, error: LeagueError, now: float) -> None:
         """The transport refused a registration that it could not read."""
@@ -498,7 +498,7 @@ class Manager:
             self.rounds.tell_the_end_to(referee_id)
 
     def _query(self, asked: Asked, message: messages.LeagueQuery) -> None:
-        is_organiser = self._organiser.is_organiser(asked.caller.token)
+        is_organiser = self.organiser.is_organiser(asked.caller.token)
         asker = None if is_organiser else self._reporters.asker(asked.caller, message.query_type)
         answer = queries.respond(self.league, message, asker, self.reachability.known)
         name = queries.spelled(message.query_type)
@@ -530,7 +530,7 @@ class Manager:
             facts["state"] = assignments.leases.state(facts["match_id"]) or facts["state"]
 
     def _command(self, asked: Asked, message: messages.LeagueCommand) -> None:
-        said = self._organiser.obey(asked.caller.token, message.command, message.params)
+        said = self.organiser.obey(asked.caller.token, message.command, message.params)
         if not said.startswith(notices.BEGUN):  # The organiser was told more of that.
             self._step.notify(said)
         self._step.reply(asked, messages.LeagueCommandResponse(message.command, said))

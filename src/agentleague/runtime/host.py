@@ -169,6 +169,17 @@ class Host:
         if self.on_step:
             self.on_step()
 
+    def close(self) -> None:
+        """Decide and send nothing more: it is over, or another process goes on with it."""
+        self._has_failed = True
+        for cancel in [*self._calls.values(), *self._timers.values()]:
+            cancel()
+        gone = StorageError("this manager has stopped; send the same message again later")
+        for reply in self._replies.values():
+            reply(gone)
+        for each in (self._calls, self._timers, self._waiting, self._replies):
+            each.clear()
+
     def _on_committed(self, rows: Sequence[ports.Row] | StorageError) -> None:
         if isinstance(rows, StorageError):
             self._stop(rows)

@@ -7,7 +7,7 @@ would be right, and the nearest name.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
 from math import isfinite
@@ -259,13 +259,21 @@ def read_settings(
     `text` is what a file holds that lies on no disk.
     """
     rows = {row.name: row for row in describe(cls)}
-    values: dict[str, Any] = {}
-    places: dict[str, str] = {}
-    sources = (
+    return _given(
         _from_file(rows, file, text) if file else (),
         _from_environment(rows, environment),
         _from_options(rows, options),
     )
+
+
+def read_table(cls: type, table: Mapping[str, Any]) -> Given:
+    """What a program gave for a role, as JSON has it. Raises SettingError, as read_settings."""
+    return _given(_from_table({row.name: row for row in describe(cls)}, table, lambda key: ""))
+
+
+def _given(*sources: "Found") -> Given:
+    values: dict[str, Any] = {}
+    places: dict[str, str] = {}
     faults: list[str] = []
     for source in sources:
         for name, place, value in source:
@@ -276,6 +284,22 @@ def read_settings(
         more = [f"and {len(faults) - FAULTS_MAX} more"] if len(faults) > FAULTS_MAX else []
         raise SettingError("\n".join(faults[:FAULTS_MAX] + more))
     return Given(values, places)
+
+
+LIMITED = (  # Each may not be more than the other.
+    *(("players", "players_max"), ("referees", "referees_max")),
+    *(("draw_points", "win_points"), ("loss_points", "draw_points")),
+)
+
+
+def check_table(given: Given, asked: ManagerSettings, *, is_new: bool = True) -> None:
+    """Raises SettingError if there is no such table; of a league that is there points stay."""
+    for name, most in LIMITED if is_new else LIMITED[:2]:
+        value, limit = getattr(asked, name), getattr(asked, most)
+        if value is not None and value > limit:
+            raise given.wrong(name, f"is {value}, and {most} is {limit}; raise the latter")
+    if len(set(asked.tie_breaks)) < len(asked.tie_breaks):
+        raise given.wrong("tie_breaks", "names one twice; leave it out")
 
 
 Found = Iterable[tuple[str, str, Any]]  # name, place, and the value or what is wrong with it
@@ -289,13 +313,19 @@ def _from_file(rows: Mapping[str, Setting], file: Path, kept: bytes | None) -> F
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # Also a number of 5,000 digits.
         raise SettingError(f"{file} is not TOML: {error}{_slip(text, str(error))}") from None
+    yield from _from_table(rows, table, lambda key: f"{file}, line {_line(text, key)}: ")
+
+
+def _from_table(
+    rows: Mapping[str, Setting], table: Mapping[str, Any], where: Callable[[str], str]
+) -> Found:
     for key, value in table.items():
-        where = f"{file}, line {_line(text, key)}:"
+        at = where(key)
         if key in rows:
-            yield key, f"{where} {key}", _judged(rows[key], f"{where} {key}", value, strict=True)
+            yield key, f"{at}{key}", _judged(rows[key], f"{at}{key}", value, strict=True)
         else:
             hint = _hint(key, rows)
-            yield key, where, SettingError(f"{where} there is no setting {_shown(key)}{hint}")
+            yield key, at, SettingError(f"{at}there is no setting {_shown(key)}{hint}")
 
 
 def _text(file: Path) -> str:

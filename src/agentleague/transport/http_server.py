@@ -78,8 +78,6 @@ class HttpServer:
 
     async def start(self, hosts: Sequence[str], port: int) -> int:
         """Listen on each host that this machine has, all with one port, and return the port."""
-        self.loop = asyncio.get_running_loop()
-        self.batching = WriteBatching(self.loop)
         for attempts_left in reversed(range(_START_ATTEMPTS)):
             try:
                 sockets = await listen(hosts, port)
@@ -88,12 +86,29 @@ class HttpServer:
                 # A port that the system picked for one host may be busy on the next: pick again.
                 if port or error.errno != errno.EADDRINUSE or not attempts_left:
                     raise
+        await self.serve(sockets)
+        return cast(int, sockets[0].getsockname()[1])
+
+    async def serve(self, sockets: Sequence[socket.socket]) -> None:
+        """Take the connections of sockets that listen already, maybe for other processes too."""
+        self.loop = asyncio.get_running_loop()
+        self.batching = WriteBatching(self.loop)
         for sock in sockets:
             listener = self.loop.create_server(
                 lambda: _Connection(self), sock=sock, backlog=BACKLOG
             )
             self._listeners.append(await listener)
-        return cast(int, sockets[0].getsockname()[1])
+
+    def handle(self, request: HttpRequest, respond: Response) -> None:
+        """Answer, by the routes of this server, a request that another server took."""
+        self.loop = asyncio.get_running_loop()
+        try:
+            handler = self.checks.find_handler(request.path, request.method)
+        except Refused as refused:
+            tell = partial(respond, refused.status, self.refusal(refused.error), refused.headers)
+            self.hold(self.refusal_delay(request.source), tell, respond.drop)
+        else:
+            handler(request, respond)
 
     async def stop(self, seconds: float = 5.0) -> None:
         """Accept no more, let answers in flight go out, close the rest when the time is over."""

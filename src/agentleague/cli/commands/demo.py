@@ -24,7 +24,7 @@ from agentleague.cli.options import (
     referees_option,
 )
 from agentleague.cli.progress import Progress
-from agentleague.cli.settings_options import check_table, given_settings, settings_options
+from agentleague.cli.settings_options import given_settings, settings_options
 from agentleague.manager import notices
 from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings
@@ -32,7 +32,7 @@ from agentleague.runtime.local_league import LocalPlayer, Played, play, raise_de
 from agentleague.runtime.managers import Home
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import run
-from agentleague.runtime.settings import Given, describe
+from agentleague.runtime.settings import Given, check_table, describe
 from agentleague.runtime.state_files import new_league_id
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import JournalPlace, has_journal

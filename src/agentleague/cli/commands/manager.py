@@ -27,7 +27,6 @@ from agentleague.cli.reading import see_all
 from agentleague.cli.serving import stop_signal, until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
-    check_table,
     given_settings,
     settings_options,
 )
@@ -44,7 +43,7 @@ from agentleague.runtime.managers import Home, kept_rules, open_manager
 from agentleague.runtime.network import check_wish, place_of_manager
 from agentleague.runtime.plugins import as_typed, find_game
 from agentleague.runtime.processes import CannotListen, run
-from agentleague.runtime.settings import Given, as_toml, describe
+from agentleague.runtime.settings import Given, as_toml, check_table, describe
 from agentleague.runtime.state_files import kept_settings, new_join_code, new_league_id
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import (
