@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -15,7 +16,10 @@ from pathlib import Path
 import pytest
 
 from commands import ROOT
+from pages import Page
 
+PAGE = Page("docs", "how-to", "install.md")
+SECTION = "As a command, with pipx or uv"
 FOLDERS = {"src", "tests", "docs", "tools", "benchmarks", "requirements", ".ci"}
 CACHES = {"__pycache__", ".pytest_cache", ".hypothesis"}
 
@@ -132,42 +136,64 @@ class Installed:
 
 
 def in_new_environment(place, *requirements):
-    """A virtual environment with these, at the versions that are pinned for development."""
-    venv.create(place / "empty", with_pip=False)
-    python = place / "empty" / "bin" / "python"
+    """An empty virtual environment with these, at the versions that are pinned for development."""
+    venv.create(place / "agents", with_pip=False)
+    pip = [sys.executable, "-m", "pip", "--python", place / "agents" / "bin" / "python", "install"]
+    subprocess.run([*pip, *requirements], env=pinned(place), check=True, capture_output=True)
+    return Installed(place, [place / "agents" / "bin" / "league"])
+
+
+def pinned(place):
+    """The environment of a pip that installs nothing but the versions of our own pins."""
     pins = re.findall(r"^[^ #]+==[^\\]+", (ROOT / "requirements/dev.txt").read_text(), re.M)
     (place / "pins.txt").write_text("\n".join(pins))
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
-    words = [*pip, "--disable-pip-version-check", "-c", place / "pins.txt", *requirements]
-    subprocess.run(words, check=True, capture_output=True)
-    return Installed(place, [place / "empty" / "bin" / "league"])
+    return {**os.environ, "PIP_CONSTRAINT": str(place / "pins.txt")}
 
 
-def test_a_wheel_alone_plays_writes_new_agents_and_says_which_extra_is_missing(built, tmp_path):
-    installed = in_new_environment(tmp_path, built[1])
+def typed(place, commands, env):
+    """What one terminal shows in which these are typed, one after the other."""
+    done = subprocess.run(
+        ["sh", "-ec", "\n".join(commands)], cwd=place, env=env, timeout=300,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
+
+def test_a_wheel_installs_as_the_page_says_plays_and_names_the_extra_that_is_missing(
+    built, tmp_path
+):
+    shutil.copy(built[1], tmp_path)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+    typing = PAGE.commands_of("Linux and macOS")
+    shown = typed(tmp_path, typing, {**pinned(tmp_path), "PATH": path})
+    installed = Installed(tmp_path, [tmp_path / "agents" / "bin" / "league"])
     installed.check()
     installed.league("new", "game", "undercut")
     installed.league("new", "player", "script", "--language", "javascript")
     of_new_game = installed.league("demo", "--game", "undercut/undercut.py", "--dir=cup", "--json")
     said = installed.league("dashboard", "cup", code=1)
 
+    assert "league, version" in shown
+    assert "Beta (alternating)" in shown
     assert json.loads(of_new_game)["game_type"] == "undercut"
     assert (tmp_path / "script" / "script.js").exists()
     assert "pip install 'agentleague[dashboard]'" in said
 
 
 def test_a_wheel_with_every_extra_writes_a_report_too(built, tmp_path):
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    names = ",".join(extras["optional-dependencies"])
-    installed = in_new_environment(tmp_path, f"{built[1]}[{names}]")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = project["optional-dependencies"]
+    installed = in_new_environment(tmp_path, f"{built[1]}[{','.join(names)}]")
 
     installed.check()
     installed.league("demo", "--players", "2", "--dir", "cup")
     installed.league("report", "cup")
 
+    assert all(f"| `{name}` |" in PAGE.text for name in names)
     modules = "import psycopg, cryptography, uvicorn, jinja2"
-    subprocess.run([tmp_path / "empty" / "bin" / "python", "-c", modules], check=True)
+    subprocess.run([tmp_path / "agents" / "bin" / "python", "-c", modules], check=True)
 
 
 @pytest.mark.slow
@@ -176,31 +202,29 @@ def test_the_sdist_installs_like_the_wheel(built, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", [0, 1], ids=["sdist", "wheel"])
 @pytest.mark.parametrize("extras", ["", "[dashboard]"], ids=["no extra", "an extra"])
-@pytest.mark.parametrize("tool", ["pipx", "pipx run", "uv tool", "uvx"])
-def test_it_installs_with_the_tools_that_keep_commands_apart(built, tmp_path, tool, extras, which):
+@pytest.mark.parametrize("tool", ["pipx install", "pipx run", "uv tool install", "uvx"])
+def test_it_installs_with_the_tools_that_keep_commands_apart(built, tmp_path, tool, extras):
     """The newest versions of everything, as a student gets them; nothing is pinned."""
     venv.create(tmp_path / "tools", with_pip=False)
     bin_ = tmp_path / "tools" / "bin"
     pip = [sys.executable, "-m", "pip", "--python", bin_ / "python", "install", "--quiet"]
     subprocess.run([*pip, tool.split()[0].replace("uvx", "uv")], check=True, capture_output=True)
-    package = f"{built[which]}{extras}"
+    shutil.copy(built[1], tmp_path)
     places = ("PIPX_HOME", "PIPX_BIN_DIR", "UV_TOOL_DIR", "UV_TOOL_BIN_DIR", "UV_CACHE_DIR")
     env = {name: str(tmp_path / name.lower()) for name in places}
-    put_in = {"pipx": env["PIPX_BIN_DIR"], "uv tool": env["UV_TOOL_BIN_DIR"]}
-    ways = {
-        "pipx run": [bin_ / "pipx", "run", "--spec", package, "league"],
-        "uvx": [bin_ / "uvx", "--from", package, "league"],
-    }
-    if tool in put_in:
+    (said,) = [line for line in PAGE.commands_of(SECTION) if line.startswith(f"{tool} ")]
+    words = [f"{word}{extras}" if word.endswith(".whl") else word for word in said.split()]
+    words[0] = str(bin_ / words[0])
+    if tool.endswith(" install"):
         subprocess.run(
-            [bin_ / tool.split()[0], *tool.split()[1:], "install", package],
-            check=True, capture_output=True, env={**os.environ, **env},
-        )  # fmt: skip
-        ways[tool] = [Path(put_in[tool]) / "league"]
+            words, check=True, capture_output=True, cwd=tmp_path, env={**os.environ, **env}
+        )
+        put_in = env["PIPX_BIN_DIR"] if tool.startswith("pipx") else env["UV_TOOL_BIN_DIR"]
+        words = [Path(put_in) / "league", "demo"]
 
-    Installed(tmp_path, ways[tool], **env).check()
+    assert words[-1] == "demo"
+    Installed(tmp_path, words[:-1], **env).check()
 
 
 def test_pins_name_no_package_index():
