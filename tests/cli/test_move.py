@@ -88,3 +88,51 @@ def test_a_move_that_is_cut_off_at_its_last_step_leaves_one_place_and_says_what_
     league("move", cup, there)
 
     assert read_rows(there) == read_rows(cup)
+
+
+def test_a_league_goes_through_a_database_and_verify_agrees_everywhere(cup, database, tmp_path):
+    verified, rows, url = league("verify", cup).stdout, read_rows(cup), f"{database}#{LEAGUE_ID}"
+    file = tmp_path / "cup.zip"
+
+    moved = league("move", cup, database)
+    made = league("backup", file, LEAGUE_JOURNAL=database)
+    taken = league("restore", file, "--journal", database, check=False)
+    verified_there = league("verify", "--journal", url).stdout
+    back = league("move", url, tmp_path / "back")
+    refused = league("manager", "--journal", url, "--exit", check=False)
+    league("restore", file, tmp_path / "restored")
+
+    assert verified_there == verified
+    for there in (tmp_path / "back", tmp_path / "restored"):
+        assert league("verify", there).stdout == verified
+        assert read_rows(there) == rows
+        assert kept_in(there) == kept_in(cup)
+    assert (taken.returncode, "is there already; nothing was copied" in taken.stderr) == (1, True)
+    assert f"was moved to {tmp_path / 'back'}; go on with it there" in refused.stderr
+    for done in (moved, made, taken, back, refused):
+        assert "sesame" not in done.stdout + done.stderr
+
+
+def test_a_backup_is_restored_to_an_empty_database(cup, database, tmp_path):
+    league("backup", cup, tmp_path / "cup.zip")
+
+    restored = league("restore", tmp_path / "cup.zip", "--journal", database)
+
+    where = f"{database.replace(':sesame', '')}#{LEAGUE_ID}"
+    assert restored.stdout.startswith(f"{where} holds {len(LEAGUE)} rows of {LEAGUE_ID}")
+    assert f"Go on with: league manager --journal '{where}'\n" in restored.stderr
+    assert league("verify", f"{database}#{LEAGUE_ID}").stdout == league("verify", cup).stdout
+
+
+def test_what_is_typed_wrong_is_answered_with_what_to_type(cup, tmp_path):
+    for words, right in (
+        (("backup",), "type: league backup DIR FILE"),
+        (("backup", tmp_path / "cup.zip"), "type: league backup DIR FILE"),
+        (("backup", cup, "postgresql://league:sesame@host/db"), "type: league backup DIR FILE"),
+        (("restore", tmp_path / "cup.zip"), "type: league restore FILE DIR"),
+        (("restore", "a", "b", "c"), "type: league restore FILE DIR"),
+        (("move", cup, "mysql://league:sesame@host/db"), "a database is named as postgresql://"),
+    ):
+        done = league(*words, check=False)
+        assert (done.returncode, right in done.stderr) == (2, True), done.stderr
+        assert "sesame" not in done.stderr

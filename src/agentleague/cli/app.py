@@ -37,8 +37,8 @@ SECTIONS = {
         "rule": "Decide what counts of a match in the table.",
         "abort": "End a league as it stands.",
         "backup": "Write a league to one file, secrets and all; it may run.",
-        "restore": "Write the league of a backup to a directory.",
-        "move": "Let a league go on in another directory.",
+        "restore": "Write the league of a backup to a directory or a database.",
+        "move": "Let a league go on in another directory, or in a database.",
         "repair": "Save what is left of a damaged league, in a new directory.",
     },
     "Look at a league": {

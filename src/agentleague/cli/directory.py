@@ -107,6 +107,29 @@ def directory_argument(
     return add
 
 
+def place_and_file(*order: str) -> Callable[[Command], Command]:
+    """Add DIR and FILE in this order, and --journal, beside which FILE stands alone."""
+
+    def add(command: Command) -> Command:
+        @wraps(command)
+        def with_both(*, typed: Sequence[Any], journal: Any, **more: Any) -> Any:
+            values = [*typed]
+            if len(values) == 1:
+                values.insert(order.index("DIR"), None)
+            named = dict(zip(order, values, strict=False))
+            place = _chosen((named.get("DIR"), journal), None)
+            if not place or len(values) != len(order) or not isinstance(named["FILE"], Path):
+                context = click.get_current_context()
+                words = " ".join(order)
+                raise click.UsageError(f"type: {context.command_path} {words}", context)
+            return command(directory=place, file=named["FILE"], **more)
+
+        argument = click.argument("typed", nargs=-1, metavar=" ".join(order), type=Place())
+        return argument(journal_option(with_both))  # type: ignore[return-value]
+
+    return add
+
+
 def place_option(
     text: str, default: str | None = None, *, is_new: bool = False, is_demo: bool = False
 ) -> Callable[[Command], Command]:
@@ -154,12 +177,10 @@ def check_free(directory: JournalPlace) -> None:
         )
 
 
-def check_new(directory: Path) -> None:
-    """Raises UsageError unless a league can be written there: it is new, or an empty directory."""
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise click.UsageError(
-            f"{directory} is there already; name a new directory, or an empty one"
-        )
+def check_new(place: JournalPlace) -> None:
+    """Raises UsageError if it is a directory that holds something, or a file."""
+    if isinstance(place, Path) and place.exists() and (place.is_file() or any(place.iterdir())):
+        raise click.UsageError(f"{place} is there already; name a new directory, or an empty one")
 
 
 def no_manager(directory: JournalPlace) -> str:

@@ -8,13 +8,14 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from agentleague.cli.directory import place_and_file
 from agentleague.cli.output import how_far, say, shown
 from agentleague.records.reading import no_league, open_league
 from agentleague.runtime.clock import wall
 from agentleague.storage import chain
 from agentleague.storage.backup_file import Manifest, pack
 from agentleague.storage.copying import copy_league
-from agentleague.storage.directory import has_journal
+from agentleague.storage.directory import JournalPlace, has_journal
 from agentleague.storage.durable import sync_directory
 
 SECRETS = "IT CONTAINS THE LEAGUE'S SECRETS. Only you can read it; keep it so."
@@ -22,10 +23,9 @@ NO_SECRETS = "It contains no secrets, as none are there: it can be looked at, bu
 
 
 @click.command()
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@place_and_file("DIR", "FILE")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
-def command(directory: Path, file: Path, force: bool) -> None:
+def command(directory: JournalPlace, file: Path, force: bool) -> None:
     """Write a league to one file: its journal, its secrets and its settings. The league may run;
     the file holds all that was decided when the command began.
 
@@ -34,6 +34,7 @@ def command(directory: Path, file: Path, force: bool) -> None:
 
     league backup ./league ./league.zip
     league backup ./league /backups/league-monday.zip --force
+    league backup --journal postgresql://league@db/leagues#league_2026_k3x9mp ./league.zip
     """
     if not has_journal(directory):
         raise click.UsageError(no_league(directory))
