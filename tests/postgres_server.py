@@ -179,6 +179,8 @@ def empty_database(server: PostgresServer) -> Iterator[str]:
     server.execute(
         f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
     )
+    for change in (f"OWNER TO {ROLE}", "RESET ALL", "CONNECTION LIMIT -1"):
+        server.execute(f"ALTER DATABASE {name} {change}")
     server.execute("DROP SCHEMA IF EXISTS agentleague CASCADE", name)
     server.execute(f"DROP OWNED BY {ROLE}", name)
     server.free_databases.append(name)

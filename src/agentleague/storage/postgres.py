@@ -327,16 +327,24 @@ class PostgresJournal(PostgresReader):
             is_old = self._asked is not None
             try:
                 if self._asked is None:
-                    connection = connect(self._url, self._limits, writes=True)
-                    if not postgres_reader.schema_version(connection, self._url):
-                        connection.execute(_SCHEMA)
-                    self._asked = connection
+                    self._asked = self._prepare()
                 return act(self._asked)
             except psycopg.Error as error:
                 self._close_asked()
                 if is_old and is_passing(error):
                     return self._ask(act)
                 raise explain(error, self._url) from error
+
+    def _prepare(self) -> Connection:
+        """A connection to a database that has all tables."""
+        connection = connect(self._url, self._limits, writes=True)
+        try:
+            if not postgres_reader.schema_version(connection, self._url):
+                connection.execute(_SCHEMA)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _close_asked(self) -> None:
         if self._asked is not None:

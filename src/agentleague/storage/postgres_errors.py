@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import psycopg
 
 from agentleague.errors import StorageError, StorageFull
+from agentleague.protocol.printable import one_line
 from agentleague.storage.database_url import DatabaseUrl
 
 NO_ROOM = "53100"
@@ -28,8 +29,8 @@ _WORDS = {
     "password authentication failed": "check user and password (or PGPASSWORD, or ~/.pgpass)",
     "no password supplied": "give a password in the URL, in PGPASSWORD or in ~/.pgpass",
     "no pg_hba.conf entry": "let this machine in: pg_hba.conf of the server says who may connect",
-    "database": "check its name, or create it with: createdb",
-    "role": "check the user's name, or create it with: createuser",
+    'FATAL: database "': "check its name, or create it with: createdb",
+    'FATAL: role "': "check the user's name, or create it with: createuser",
     "Connection refused": "is PostgreSQL running there, and does it listen at this address?",
     "resolve host": "check the host's name",
     "translate host name": "check the host's name",
@@ -57,7 +58,7 @@ def explain(error: psycopg.Error, url: DatabaseUrl) -> StorageError:
     # A URL that cannot be read is quoted by the driver, with its password.
     if state is None and isinstance(error, psycopg.ProgrammingError):
         return StorageError("the URL of the database has options that PostgreSQL does not know")
-    words = " ".join(str(error).split())
+    words = one_line(" ".join(str(error).split()), 500)
     told = (remedy for text, remedy in _WORDS.items() if text in words)
     remedy = _REMEDIES.get(state, "") if state else next(told, "")
     kind = StorageFull if state == NO_ROOM else StorageError
