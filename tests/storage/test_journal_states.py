@@ -3,7 +3,8 @@
 One machine drives a journal by the port alone and knows beforehand every row, every head and every
 refusal; it runs over the memory journal as it stands. What only a disk can suffer is added for
 SQLite: another program that holds the file, no room, a crash, a second manager. A crash is a copy
-of the files as they lie there at that instant, without a word to the journal that writes them.
+of the files as they lie there at that instant, without a word to the journal that writes them. For
+PostgreSQL: a network that is cut, also in a commit, and an owner whose machine is gone.
 """
 
 import os
@@ -37,11 +38,14 @@ from hypothesis.stateful import (
 
 from agentleague.errors import Claimed, Damaged, StorageError, StorageFull
 from agentleague.roles.effects import Event
-from agentleague.roles.ports import Head, Journal, Row
+from agentleague.roles.ports import Head, Journal, JournalReader, Row
+from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import open_reader
 from agentleague.storage.memory import MemoryJournal
 from agentleague.storage.sqlite import JournalLimits, SqliteJournal
 from examples import examples
+from postgres_proxy import Fate, Proxy
+from postgres_server import PostgresServer
 
 Result = Sequence[Row] | StorageError
 
@@ -255,31 +259,17 @@ class MemoryStates(AnyJournal):
         assert self.journal.state == "ok"
 
 
-class SqliteStates(AnyJournal):
-    """A journal in a directory; a crash goes on in the next one."""
+class StoredStates(AnyJournal):
+    """A journal that answers later, by a queue; while it is full, or stuck, it does not."""
 
-    journal: SqliteJournal
+    full = False
+    deliveries: SimpleQueue[Any]
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.base = Path(mkdtemp(prefix="journal-states-"))
-        self.names = count(1)
-        self.directory = self.base / "0"
-        self.holder: sqlite3.Connection | None = None
-        self.full = False
-        self.descriptors: list[int] = []
-        self.journal = self.open(self.directory)
-
-    def open(self, directory: Path) -> SqliteJournal:
-        self.deliveries: SimpleQueue[Any] = SimpleQueue()
-        limits = JournalLimits(retry_seconds=0.005)
-        journal = SqliteJournal(directory, self.wall, self.deliveries.put, limits=limits)
-        journal.pages_max = ROOM
-        self.full = False
-        return journal
+    def is_stuck(self) -> bool:
+        return self.full
 
     def hear(self, *, all_of_it: bool) -> None:
-        may_wait = all_of_it and not self.full and self.holder is None
+        may_wait = all_of_it and not self.is_stuck()
         while may_wait and not all(batch.answers for batch in self.waiting):
             self.deliveries.get(timeout=20)()
         self.hear_the_rest()
@@ -291,13 +281,11 @@ class SqliteStates(AnyJournal):
             except Empty:
                 return
 
-    def reopen(self) -> None:
+    def close_former(self) -> None:
         """What waits is written, unless there is no room: then it is given up, and told so."""
-        self.let_go()
         former = self.journal
         former.close()
         self.hear_the_rest()
-        self.forget_descriptors()
         if self.full and self.waiting:
             assert all(isinstance(each.answers[0], StorageFull) for each in self.waiting)
             assert all(len(each.answers) == 1 for each in self.waiting)
@@ -307,6 +295,55 @@ class SqliteStates(AnyJournal):
         answers: list[Result] = []
         former.append("cup", self.head("cup").seq, [Noted(text="late")], answers.append)
         assert isinstance(answers[0], StorageError)
+
+    def survive(self, reader: JournalReader) -> None:
+        """Of the appends that waited whole ones are there, the first ones, and no other."""
+        found = {league_id: list(reader.read(league_id)) for league_id in LEAGUES}
+        for batch in self.waiting:
+            rows = self.kept[batch.league_id]
+            if batch.rows and len(found[batch.league_id]) <= len(rows):
+                break
+            rows += batch.rows
+        self.waiting.clear()
+        assert found == self.kept
+
+    def until_it_is(self, state: str) -> None:
+        for _ in range(2000):
+            if self.journal.state == state:
+                return
+            Flag().wait(0.01)
+        raise AssertionError(f"the journal never said that it is {state}")
+
+
+class SqliteStates(StoredStates):
+    """A journal in a directory; a crash goes on in the next one."""
+
+    journal: SqliteJournal
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = Path(mkdtemp(prefix="journal-states-"))
+        self.names = count(1)
+        self.directory = self.base / "0"
+        self.holder: sqlite3.Connection | None = None
+        self.descriptors: list[int] = []
+        self.journal = self.open(self.directory)
+
+    def open(self, directory: Path) -> SqliteJournal:
+        self.deliveries: SimpleQueue[Any] = SimpleQueue()
+        limits = JournalLimits(retry_seconds=0.005)
+        journal = SqliteJournal(directory, self.wall, self.deliveries.put, limits=limits)
+        journal.pages_max = ROOM
+        self.full = False
+        return journal
+
+    def is_stuck(self) -> bool:
+        return self.full or self.holder is not None
+
+    def reopen(self) -> None:
+        self.let_go()
+        self.close_former()
+        self.forget_descriptors()
         self.journal = self.open(self.directory)
 
     # What only a disk can suffer.
@@ -343,11 +380,7 @@ class SqliteStates(AnyJournal):
         self.journal.pages_max = 1
         self.full = True
         self.append(sorted(self.claimed)[0], [Noted(text="x" * LARGE)])
-        for _ in range(2000):
-            if self.journal.state == "full":
-                return
-            Flag().wait(0.01)
-        raise AssertionError("the journal never said that it is full")
+        self.until_it_is("full")
 
     @precondition(lambda self: self.full)
     @rule()
@@ -368,21 +401,8 @@ class SqliteStates(AnyJournal):
         self.forget_descriptors()
         self.directory = copy
         self.journal = self.open(copy)
-        self.survive()
+        self.survive(open_reader(self.directory))
         self.claim_anew(leagues)
-
-    def survive(self) -> None:
-        """Of the appends that waited whole ones are there, the first ones, and no other."""
-        found = {
-            league_id: list(open_reader(self.directory).read(league_id)) for league_id in LEAGUES
-        }
-        for batch in self.waiting:
-            rows = self.kept[batch.league_id]
-            if batch.rows and len(found[batch.league_id]) <= len(rows):
-                break
-            rows += batch.rows
-        self.waiting.clear()
-        assert found == self.kept
 
     def copy_files(self, copy: Path) -> None:
         """Copy the head, the database, its log: the database is not written while the log is short.
@@ -440,4 +460,158 @@ def test_a_journal_in_memory_keeps_what_it_confirmed_whatever_happens() -> None:
 def test_a_journal_on_disk_keeps_what_it_confirmed_whatever_happens() -> None:
     run_state_machine_as_test(
         SqliteStates, settings=settings(max_examples=examples(30), stateful_step_count=30)
+    )
+
+
+FULL = """
+CREATE TABLE disk (is_full boolean);
+INSERT INTO disk VALUES (false);
+GRANT SELECT ON disk TO public;
+CREATE FUNCTION check_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF (SELECT is_full FROM disk) THEN
+        RAISE EXCEPTION USING ERRCODE = 'disk_full', MESSAGE = 'could not extend file';
+    END IF;
+    RETURN new;
+END $$;
+CREATE TRIGGER room BEFORE INSERT ON agentleague.rows FOR EACH ROW EXECUTE FUNCTION check_room();
+"""
+
+
+class PostgresStates(StoredStates):
+    """A journal in a database, behind a network that fails; a crash is a cut one for ever."""
+
+    def __init__(self, url: str, server: PostgresServer) -> None:
+        from agentleague.storage.postgres_reader import PostgresReader
+
+        super().__init__()
+        self.url, self.server = url, server
+        self.reader = PostgresReader(DatabaseUrl.parse(url))
+        self.network = Proxy(url)
+        self.is_cut = False
+        with closing(self.open_rival()) as rival:
+            rival.claim("bowl")  # Makes the tables.
+        self.execute("DROP TABLE IF EXISTS disk; DROP FUNCTION IF EXISTS check_room CASCADE;")
+        self.execute(f"TRUNCATE agentleague.rows, agentleague.owners; {FULL}")
+        self.journal = self.open()
+
+    def open(self) -> Journal:
+        from agentleague.storage.postgres import PostgresJournal
+        from agentleague.storage.postgres_reader import PostgresLimits
+
+        self.deliveries = SimpleQueue()
+        self.full = False
+        journal = PostgresJournal(
+            DatabaseUrl.parse(self.network.url),
+            self.wall,
+            self.deliveries.put,
+            limits=PostgresLimits(retry_seconds=0.005, followed=3, notify_seconds=0.5),
+        )
+        journal.read = self.reader.read  # As others read it, whatever its own network does.
+        return journal
+
+    def execute(self, statement: str) -> None:
+        self.server.execute(statement, self.url.rpartition("/")[2])
+
+    def is_stuck(self) -> bool:
+        return self.full or self.is_cut
+
+    def claim(self, league_id: str) -> None:
+        self.the_network_is_mended()
+        super().claim(league_id)
+
+    def reopen(self) -> None:
+        self.the_network_is_mended()
+        self.close_former()
+        self.execute("UPDATE disk SET is_full = false")
+        self.journal = self.open()
+
+    @precondition(lambda self: not self.full)
+    @rule()
+    def the_network_is_cut(self) -> None:
+        self.network.cut()
+        self.is_cut = True
+
+    @rule()
+    def the_network_is_mended(self) -> None:
+        self.network.mend()
+        self.is_cut = False
+
+    @precondition(lambda self: not self.is_stuck() and "cup" in self.claimed)
+    @rule(fate=st.sampled_from(["lost", "answered to nobody"]), appends=APPENDS)
+    def a_connection_breaks_in_a_commit(
+        self, fate: Fate, appends: list[tuple[str, list[Event]]]
+    ) -> None:
+        self.network.strike(b"marked", fate)
+        self.append("cup", [Noted(text="marked")])
+        self.append_several(appends)
+        self.commit()
+        assert self.network.has_struck.is_set()
+
+    @rule()
+    def the_operator_ends_all_connections(self) -> None:
+        self.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename='league'"
+        )
+
+    @precondition(lambda self: self.claimed and not self.is_stuck())
+    @rule()
+    def the_disk_fills_up(self) -> None:
+        self.commit()
+        self.execute("UPDATE disk SET is_full = true")
+        self.full = True
+        self.append(sorted(self.claimed)[0], [Noted(text="x")])
+        self.until_it_is("full")
+
+    @precondition(lambda self: self.full)
+    @rule()
+    def there_is_room_again(self) -> None:
+        self.execute("UPDATE disk SET is_full = false")
+        self.full = False
+        self.commit()
+        assert self.waiting == []
+        assert self.journal.state == "ok"
+
+    @rule(leagues=CLAIMS)
+    def crash(self, leagues: Sequence[str]) -> None:
+        """Its machine is gone; when the lease is over another one goes on."""
+        self.network.close()
+        former, self.network = self.journal, Proxy(self.url)
+        self.the_network_is_mended()
+        # Waits for a statement under way; a later one is fenced.
+        self.execute("UPDATE agentleague.owners SET epoch = epoch + 1, lease_until = '-infinity'")
+        self.execute("UPDATE disk SET is_full = false")
+        self.survive(self.reader)
+        self.journal = self.open()
+        former.close()
+        self.claim_anew(leagues)
+
+    @rule(league_id=st.sampled_from(LEAGUES))
+    def a_second_manager_comes(self, league_id: str) -> None:
+        if league_id in self.claimed:
+            rival_is_refused = pytest.raises(Claimed, match="is run by another manager")
+            with closing(self.open_rival()) as rival, rival_is_refused:
+                rival.claim(league_id)
+
+    def open_rival(self) -> Journal:
+        from agentleague.storage.postgres import PostgresJournal
+
+        return PostgresJournal(DatabaseUrl.parse(self.url), self.wall, lambda run: run())
+
+    @invariant()
+    def the_journal_says_how_it_is(self) -> None:
+        allowed = {"full", "away"} if self.full else {"ok", "away"}  # As it noticed last.
+        assert self.journal.state in allowed
+
+    def teardown(self) -> None:
+        self.network.close()
+        self.journal.close()
+
+
+@pytest.mark.process
+def test_a_journal_in_a_database_keeps_what_it_confirmed_whatever_happens(
+    postgres: PostgresServer, database: str
+) -> None:
+    run_state_machine_as_test(
+        lambda: PostgresStates(database, postgres),
+        settings=settings(max_examples=examples(6), stateful_step_count=20),
     )

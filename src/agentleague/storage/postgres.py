@@ -378,14 +378,15 @@ class PostgresJournal(PostgresReader):
             while self._next is not _LAST:
                 self._take()
                 self._commit(self._batch)
-            self._closing.set()
-            with suppress(psycopg.Error):
-                if self._connection is not None:
-                    self._hold(self._connection, [*self._claims.values()], 0.0)
         except Exception as error:  # Whatever it was, those who wait must be told.
             self._fail(error)
-        finally:
+        for _ in range(2):  # Its connection may be gone, and the database there.
+            with suppress(psycopg.Error):  # Else the leases run out by themselves.
+                self._connection = self._connection or connect(self._url, self._limits, writes=True)
+                self._hold(self._connection, [*self._claims.values()], 0.0)
+                break
             self._disconnect()
+        self._disconnect()
 
     def _take(self) -> None:
         """Wait for something to write, or until leases are to be renewed; take all of it."""
@@ -526,9 +527,10 @@ class PostgresJournal(PostgresReader):
         if self._trouble != trouble:
             self._trouble = trouble
             _log.error("the journal waits: %s", why)
-        if self._closing.wait(self._limits.retry_seconds):
+        if self._closing.is_set():
             kind = StorageFull if trouble == "full" else StorageError
             raise kind(f"closed while the journal could not be written: {why}")
+        self._closing.wait(self._limits.retry_seconds)
 
     def _disconnect(self) -> None:
         if self._connection is not None:
