@@ -46,14 +46,18 @@ def test_it_says_role_league_and_readiness_and_503_while_nothing_is_taken(tmp_pa
         journal = manager.host._ledger.journal
         journal.state = "full"
         full = await health(manager.url)
+        journal.state = "away"
+        assert manager.transport.is_away()  # Who polls at a seat is sent away.
+        away = await health(manager.url)
         journal.state = "ok"
+        assert not manager.transport.is_away()
         manager.host.on_failure(OSError("no disk"))
         failed = await health(manager.url)
         for agent in (*agents, manager):
             await agent.stop()
-        return well, full, failed
+        return well, full, away, failed
 
-    well, full, failed = asyncio.run(main())
+    well, full, away, failed = asyncio.run(main())
 
     ready = {"league_id": "league_test", "ready": True}
     assert well == [
@@ -63,6 +67,7 @@ def test_it_says_role_league_and_readiness_and_503_while_nothing_is_taken(tmp_pa
     ]
     not_ready = {"role": "manager", "league_id": "league_test", "ready": False}
     assert full == (503, {"status": "full", **not_ready}, True)
+    assert away == (503, {"status": "away", **not_ready}, True)
     assert failed == (503, {"status": "failed", **not_ready}, True)
 
 

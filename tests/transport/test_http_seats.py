@@ -242,10 +242,13 @@ def test_an_acknowledgement_ahead_is_refused_with_what_to_send():
     assert b"poll.ack: 3 is ahead of 0" in said
 
 
-def test_a_manager_that_is_starting_is_away_for_agents_and_referees():
+@pytest.mark.parametrize("starting", [True, False])
+def test_a_manager_that_starts_or_may_have_lost_its_league_is_away_for_all(starting):
     async def main():
         made = League()
-        made.manager = transport("manager", seat_of=TOKENS.get)
+        if starting:
+            made.manager = transport("manager", seat_of=TOKENS.get)
+        made.manager.is_away = lambda: not starting
         await made.manager.start(0, HOSTS)
         try:
             paths = ("poll", "open", "mcp")

@@ -156,6 +156,7 @@ class HttpTransport:
         self._buckets = Buckets(policy.rate)
         self.dialects = PeerDialects(clock, self._post)
         self.is_starting = True
+        self.is_away: Callable[[], bool] = lambda: False  # a manager that may have lost its league
         starting = errors.StorageError("this agent is starting; try again in a second")
         self._on_ask: OnAsk = lambda message, caller, reply: reply(starting)
         self.wall, self.mcp = policy.wall, McpEndpoint(self, policy.receiver)

@@ -50,7 +50,7 @@ class SeatRoutes:
 
     def _on_request(self, request: HttpRequest, respond: Response) -> None:
         player_id, action = wire.split(request.path)
-        if self._transport.is_starting or self._server.stopping:
+        if self._transport.is_starting or self._transport.is_away() or self._server.stopping:
             self._say_away(respond)
         elif action == "mcp":
             self._on_referee(player_id, request, respond)
@@ -116,7 +116,9 @@ class SeatRoutes:
         respond(200, codec.encode(said), _NO_STORE)
 
     def _say_away(self, respond: Response) -> None:
-        away = errors.StorageError("this manager is starting or stopping; try again in a second")
+        away = errors.StorageError(
+            "this manager is starting or stopping, or its database is away; try again in a second"
+        )
         self._refuse(respond, 503, away, [("Retry-After", "1")])
 
     def _refuse(

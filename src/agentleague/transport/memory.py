@@ -15,7 +15,7 @@ from agentleague.protocol.timestamps import write
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer, Cancel, Clock, OnAnswer, OnAsk, OnTold, Telling
 from agentleague.roles.stimuli import Caller
-from agentleague.transport.seats import Done, Seats
+from agentleague.transport.seats import AWAY, Done, Seats
 
 _TO_PLAYERS = codec.taken_by("player")
 
@@ -32,6 +32,7 @@ class MemoryTransport:
         self.seats = Seats(clock, int(clock.now() * 1e6))  # of a manager; later ones begin higher
         self.seat_of: Callable[[str | None], str | None] = lambda token: None
         self.may_call: Callable[..., bool] = lambda player_id, message, caller: False
+        self.is_away: Callable[[], bool] = lambda: False  # a manager that may have lost its league
 
     def listen(self, on_ask: OnAsk) -> None:
         """From now on, hand requests to `on_ask`."""
@@ -79,6 +80,9 @@ class MemoryTransport:
     ) -> Cancel:
         """A request to a seat came in: from a referee, or from the agent with its token."""
         player_id, action = wire.split(path)
+        if self.is_away():
+            respond(AWAY, b"")
+            return lambda: None
         if action == "mcp":
             message = requests.read_request(body, _TO_PLAYERS, thorough=True)[1]
             caller = Caller(source, (message and message.auth_token) or None)
