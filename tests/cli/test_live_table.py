@@ -63,6 +63,14 @@ def test_it_shows_how_far_the_league_is_who_leads_and_who_is_waited_for():
     assert (lines[6].style, lines[9].style) == ("yellow", "red")
 
 
+def test_it_shows_that_the_journal_cannot_be_written():
+    going_on = drawn(status(journal="away"), [])
+    registering = drawn(status() | {"current_round": 0, "journal": "full", "players": 2}, [])
+
+    assert going_on[0].plain == "Round 3 of 11, the database is away  cup"
+    assert registering[0].plain == "2 players and 0 referees are here, the disk is full  cup"
+
+
 def test_it_shows_who_rose_and_fell_since_the_last_round():
     changes = Changes()
     ann, bo, cy = ("P01", "P02", "P03")

@@ -118,13 +118,16 @@ def test_a_database_that_goes_away_is_said_and_waited_for(own_postgres, monkeypa
     read_until(running, "can be written to again")
     with urlopen(f"http://127.0.0.1:{port}/health") as answer:
         assert json.load(answer)["status"] == "ok"
+    server.stop()
+    read_until(running, "the journal waits: the database")
     running.send_signal(signal.SIGINT)
     _, stopped = running.communicate(timeout=SECONDS)
 
-    assert "sesame" not in said
+    assert "sesame" not in said + stopped
+    assert running.returncode == 0
     assert early.returncode == 1
     assert "is PostgreSQL running there" in early.stderr
-    assert "Stopped; nothing is lost" in stopped
+    assert "What was told to anybody is kept. Continue with: league manager --journal" in stopped
 
 
 def test_several_leagues_in_one_database_want_one_named(cups, monkeypatch):

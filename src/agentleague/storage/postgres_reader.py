@@ -155,7 +155,7 @@ class PostgresReader:
         with self._reading() as connection:
             for league_id, until, text in connection.execute(_PROVED).fetchall():
                 lost = find_lost(connection, league_id, Head(until, bytes.fromhex(text)))
-                if lost:
+                if lost and self._url.league_id in ("", league_id):
                     return str(lost)
         return None
 

@@ -227,14 +227,21 @@ def _stand_by(place: JournalPlace) -> None:
 
 
 def _print_stop(directory: JournalPlace, game: str, exits: bool) -> None:
-    league, _ = open_league(directory)  # What is on disk: with a full disk the manager is ahead.
+    again = f"{_resume(directory, game)}{' --exit' * exits}"
+    try:  # What is on disk: with a full disk the manager is ahead.
+        league, _ = open_league(directory)
+    except StorageError as error:
+        if isinstance(error, Damaged) or isinstance(directory, Path):
+            raise
+        say(f"Stopped while {error}.\nWhat was told to anybody is kept. Continue with: {again}")
+        return
     if league.phase is Phase.COMPLETED:
         _print_end(league, directory, game)
         return
     ended = league.rounds_ended
     state = f"after round {ended}" if ended else "before the first round ended"
     _print_table(league, state, directory)
-    say(f"Stopped; nothing is lost. Continue with: {_resume(directory, game)}{' --exit' * exits}")
+    say(f"Stopped; nothing is lost. Continue with: {again}")
 
 
 def _check_idle(directory: JournalPlace) -> None:
