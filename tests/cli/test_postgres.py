@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -13,9 +14,11 @@ from click.testing import CliRunner
 from agentleague.cli.app import app
 from commands import BIN, SECONDS, environment, first_line, free_port, league, read_until, run
 from commands import started as begun
+from pages import Page, Terminal
 
 PASSWORD = "s@me/zy%x#?:"
 QUOTED = "s%40me%2Fzy%25x%23%3F%3A"
+PAGE = Page("docs", "how-to", "postgresql.md")
 READING = ("standings", "status", "agents", "schedule", "match R1M1", "agent P01", "verify")
 
 
@@ -183,6 +186,36 @@ def test_no_child_of_a_manager_has_the_password_on_its_command_line(cups, monkey
     assert "dashboard --beside" in listed
     assert QUOTED not in listed
     assert "cup" in shown
+
+
+def test_a_role_that_may_only_look_reads_a_league_and_none_of_its_secrets(cups, postgres):
+    league("demo", "--players", 2, "--journal", f"{cups}#cup")
+    name = cups.rpartition("/")[2]
+    (rights,) = PAGE.fences("sql")
+    postgres.execute(rights.replace("…", "sesame"), name)
+    try:
+        url = postgres.url(name, user="bo:sesame")
+        for command in READING:
+            assert league(*command.split(), "--journal", url).stdout, command
+        aborted = league("abort", "--yes", "--journal", url, check=False)
+    finally:
+        postgres.execute("DROP OWNED BY bo; DROP ROLE bo", name)
+
+    assert aborted.returncode == 1
+    assert "permission denied for table kept" in aborted.stderr
+
+
+def test_the_page_leads_to_a_league(cups, tmp_path):
+    *as_root, _, export, manage = PAGE.commands_of("From nothing to a league")[:5]
+    assert [words.split()[3] for words in as_root] == ["createuser", "createdb"]
+    assert export.startswith("export LEAGUE_JOURNAL=postgresql://")
+    typed = Terminal(tmp_path)
+    typed.environment["LEAGUE_JOURNAL"] = f"{cups}#cup"
+    typed.serve(manage)
+    for line in PAGE.commands_of("From nothing to a league")[5:]:
+        line = re.sub(r"postgresql://\S+", f"'{cups}#cup'", line)
+        if "standings" not in line:  # There is no table before the league begins.
+            assert "cup" in typed.type(line)
 
 
 WITHOUT = """
