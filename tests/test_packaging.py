@@ -20,7 +20,9 @@ from pages import Page
 
 PAGE = Page("docs", "how-to", "install.md")
 SECTION = "As a command, with pipx or uv"
-FOLDERS = {"src", "tests", "docs", "tools", "benchmarks", "requirements", ".ci"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+INCLUDED = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+FOLDERS = {name for name in INCLUDED if (ROOT / name).is_dir()}
 CACHES = {"__pycache__", ".pytest_cache", ".hypothesis"}
 
 
@@ -76,6 +78,7 @@ def test_the_sdist_holds_what_is_needed_to_change_and_test_it(built):
     with tarfile.open(built[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
 
+    assert {"src", "tests", "docs", "requirements", ".ci"} < FOLDERS
     for folder in FOLDERS:
         assert {f"{folder}/{name}" for name in files_below(folder)} <= names
     assert {"Makefile", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"} <= names
@@ -183,8 +186,7 @@ def test_a_wheel_installs_as_the_page_says_plays_and_names_the_extra_that_is_mis
 
 
 def test_a_wheel_with_every_extra_writes_a_report_too(built, tmp_path):
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    names = project["optional-dependencies"]
+    names = PROJECT["project"]["optional-dependencies"]
     installed = in_new_environment(tmp_path, f"{built[1]}[{','.join(names)}]")
 
     installed.check()
