@@ -3,8 +3,13 @@
 import json
 import shutil
 
+import pytest
+
 from agentleague.league.events import LossAccepted
-from agentleague.records.reading import read_rows
+from agentleague.records.reading import event_of, read_rows
+from agentleague.storage.database import ask
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.directory import with_league
 from commands import league
 from crash.cup import SECONDS, Cup, until
 from rules import rule
@@ -12,22 +17,38 @@ from rules import rule
 
 @rule("R-RESUME-03", "R-RESUME-04")
 def test_an_old_backup_is_stopped_by_the_agents_receipts_until_the_loss_is_accepted(tmp_path):
-    cup = Cup(tmp_path, players=4, rules={"cycles": 20}, run=0.02).open()
-    directory, file = cup.disk.directory, tmp_path / "cup.zip"
-    until(cup.is_playing, "matches are played")
+    cup = Cup(tmp_path, players=4, rules={"cycles": 20}, run=0.02)
+    directory = cup.disk.directory
 
-    assert "SECRETS" in league("backup", directory, file).stderr
+    goes_on_from_an_old_backup(cup, directory, lambda: shutil.rmtree(directory))
+
+
+@pytest.mark.slow
+def test_so_is_one_on_a_database(tmp_path, database):
+    cup, url = Cup(tmp_path, players=4, rules={"cycles": 20}, run=0.02), DatabaseUrl.parse(database)
+    where = ("--port", cup.port, "--journal", database)
+    cup.commands["manager"] = ("manager", *where, "--players", 4, "--exit")
+
+    goes_on_from_an_old_backup(cup, url, lambda: ask(url, "DROP SCHEMA agentleague CASCADE"))
+
+
+def goes_on_from_an_old_backup(cup, place, lose):
+    cup.open()
+    typed, file = getattr(place, "conninfo", place), cup.home / "cup.zip"
+    until(cup.is_playing, "matches are played")
+    assert "SECRETS" in league("backup", typed, file).stderr
     held = len(cup.receipts())
     until(lambda: len(cup.receipts()) > held + 20, "the league has played on")
     cup.held.touch()  # So that the league does not end meanwhile.
     cup.kill("manager")
-    then = read_rows(directory)
-    shutil.rmtree(directory)
-    league("restore", file, directory)
-    now = read_rows(directory)
+    then = read_rows(with_league(place))
+    lose()
+
+    league("restore", file, typed)
+    now = read_rows(with_league(place))
     assert 0 < len(now) < len(then)
     assert now == then[: len(now)]
-    assert league("verify", directory).returncode == 0
+    assert league("verify", typed).returncode == 0
 
     cup.start("manager")  # The referee, which still runs, shows its receipt with a sign of life.
     assert cup.processes["manager"].wait(SECONDS) == 1
@@ -40,8 +61,9 @@ def test_an_old_backup_is_stopped_by_the_agents_receipts_until_the_loss_is_accep
     cup.start("manager")
     cup.ends()
 
-    assert [each for each in cup.events() if isinstance(each, LossAccepted)]
-    found = json.loads(league("verify", directory, "--json").stdout)
+    events = map(event_of, read_rows(with_league(place)))
+    assert [each for each in events if isinstance(each, LossAccepted)]
+    found = json.loads(league("verify", typed, "--json").stdout)
     assert (found["ok"], found["complete"], len(found["losses"])) == (True, True, 1)
     for name in cup.players:
         assert "THE DRAW IS WRONG" not in cup.said(name)

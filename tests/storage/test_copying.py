@@ -102,6 +102,19 @@ def test_what_ends_in_the_middle_leaves_the_league_where_it_was(
     assert rows_in(copy_league(cup, url, moves=True)) == rows_in(cup)
 
 
+def test_of_several_leagues_one_is_named(cup: Path, url: DatabaseUrl, tmp_path: Path) -> None:
+    copy_league(cup, url)
+    with closing(open_journal(url, lambda: 0.0, lambda call: call())) as journal:
+        journal.claim("other")
+        journal.append("other", 0, LEAGUE[:1], lambda rows: None)
+
+    with pytest.raises(StorageError, match=f"several leagues; .*#{LEAGUE_ID}, #other"):
+        copy_league(url, tmp_path / "copy")
+    copy_league(url.of(LEAGUE_ID), tmp_path / "copy")
+
+    assert rows_in(tmp_path / "copy") == rows_in(cup)
+
+
 def test_a_league_keeps_its_name(cup: Path, url: DatabaseUrl) -> None:
     with pytest.raises(StorageError, match=f"the league is called {LEAGUE_ID}; leave #other out"):
         copy_league(cup, url.of("other"), moves=True)

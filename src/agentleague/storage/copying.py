@@ -19,6 +19,7 @@ from agentleague.storage.directory import (
     open_journal,
     open_reader,
     remedy,
+    with_league,
 )
 from agentleague.storage.durable import appearing
 from agentleague.storage.head import HeadFile
@@ -45,9 +46,10 @@ def copy_league(source: JournalPlace, to: JournalPlace, *, moves: bool = False) 
         Damaged: what is there is not all true.
         StorageError: there is no league, there is one already, or it cannot be read or written.
     """
+    source = with_league(source)
     known = open_reader(source).leagues() if isinstance(source, Path) else leagues_in(source)
     if len(known) != 1:
-        raise StorageError(f"there are {len(known)} leagues in {source}; name one")
+        raise StorageError(f"there are {len(known)} leagues in {source}, not one")
     league_id = known[0]
     source, to = _of(source, league_id), _of(to, league_id)
     reader = open_reader(source)
