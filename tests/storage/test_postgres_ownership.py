@@ -4,6 +4,7 @@ An owner is stopped by holding its thread at the point before its statement. A l
 the superuser where a test need not wait for it.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agentleague.errors import Claimed, StorageError
+from agentleague.errors import Claimed, Lost, StorageError
 from agentleague.roles.effects import Event as JournalEvent
 from agentleague.roles.ports import Row
 from agentleague.storage import chain
@@ -435,3 +436,52 @@ def test_a_database_that_says_nothing_is_away_until_it_answers(journals, databas
         assert not isinstance(answer(), StorageError)
         assert texts(database) == ["a"]
         owner.close()
+
+
+def test_rows_that_are_proved_lost_are_found_by_the_next_claim_until_that_is_accepted(
+    journals, postgres, database
+):
+    owner, reader = journals(), PostgresReader(DatabaseUrl.parse(database))
+    owner.claim("cup")
+    for number in range(3):
+        append(owner, number, "a")
+    proof = next(reader.read("cup", 2))
+    postgres.execute("DELETE FROM agentleague.rows WHERE seq > 1", name_of(database))
+    said = Lost("gone", league_id="cup", seq=1, lost_until=3, hash=proof.hash.hex())
+
+    ended = owner.end(said)
+
+    assert "Restore a backup of the database" in str(ended)
+    assert "the same command with --accept-loss" in str(ended)
+    assert isinstance(append(owner, 3, "x"), Lost)
+    owner.close()
+    assert reader.damage() == "rows 2 to 3 of league cup were committed and are gone"
+    with pytest.raises(Lost, match="rows 2 to 3 of league cup"):
+        journals().claim("cup")
+    goes_on = journals()
+    assert goes_on.claim("cup", accept_loss=True).seq == 1
+    assert goes_on.lost.context["lost_until"] == 3
+    append(goes_on, 1, "b")
+    goes_on.close()
+    assert journals().claim("cup").seq == 2
+    assert reader.damage() is None
+
+
+@pytest.mark.parametrize(("hints", "seconds"), [(True, 3600.0), (False, 0.05)])
+def test_a_follower_is_woken_by_a_hint_and_looks_again_without_one(
+    journals, database, hints, seconds
+):
+    owner, limits = journals(), PostgresLimits(follow_seconds=seconds)
+    owner.claim("cup")
+    if not hints:
+        owner._hints.add = lambda leagues: None
+    append(owner, 0, "a")
+
+    async def follow():
+        rows = PostgresReader(DatabaseUrl.parse(database), limits).follow("cup")
+        await anext(rows)
+        later = asyncio.ensure_future(anext(rows))
+        await asyncio.to_thread(append, owner, 1, "b")
+        return (await asyncio.wait_for(later, SECONDS)).seq
+
+    assert asyncio.run(follow()) == 2

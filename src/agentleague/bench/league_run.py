@@ -50,6 +50,7 @@ from agentleague.runtime.manager_client import with_manager
 from agentleague.runtime.managers import Home, open_manager
 from agentleague.runtime.processes import Place, Running, run
 from agentleague.runtime.state_files import read_secrets
+from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import open_reader
 
 LEAGUE = "league_bench"
@@ -76,6 +77,7 @@ class Plan:
     directory: Path | None = None  # where its journal lies; among temporary files unless given
     is_profiled: bool = False  # whether manager and referees count which functions run
     is_seated: bool = False  # whether players fetch their calls from the manager
+    journal: DatabaseUrl | None = None  # a database instead of that directory
     has_files: bool = True  # whether the manager keeps the files of document 001 current
 
     @property
@@ -150,7 +152,7 @@ def measure_league(plan: Plan, look: Callable[[Path], Any] = lambda folder: None
         if isinstance(answer, Exception):
             raise answer
         assert isinstance(answer, Measurement)
-        size = open_reader(folder).size_bytes()
+        size = open_reader(plan.journal or folder).size_bytes()
         return replace(answer, journal_bytes=size, seen=look(folder))
 
 
@@ -175,7 +177,8 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
         reply_seconds=REPLY_SECONDS,  # So that a slow machine is measured all the same.
     )
     files = partial(keep_files, "") if plan.has_files else None
-    home = Home(folder, "bench", resumes=False, files=files)
+    at = plan.journal or folder
+    home = Home(at, "bench", resumes=False, files=files)
     manager = await open_manager(settings, home, Place(0, hosts=HOSTS))
     role = manager.host.role
     assert isinstance(role, Manager)
@@ -190,7 +193,7 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
         sampler = Sampler(folder, "manager")
         if plan.is_profiled:
             sampler.start()
-        stopwatch, key = Stopwatch("manager", [manager]), read_secrets(folder).admin_token
+        stopwatch, key = Stopwatch("manager", [manager]), read_secrets(at).admin_token
         await with_manager(manager.url, lambda client: client.command("start", {}, key))
         pids = {"manager": [os.getpid()], "referee": [referees.pid or 0]}
         pids["player"] = [workers.pid or 0 for workers in players]
