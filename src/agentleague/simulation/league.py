@@ -47,12 +47,12 @@ from agentleague.simulation.network import Links, SimulatedNetwork, url_of
 from agentleague.simulation.observer import Observer
 from agentleague.simulation.process import Ports, Probing, Process, Watched
 from agentleague.simulation.standby import Contender, TakeOverCheck
+from agentleague.transport.manager_addresses import SEPARATOR, ManagerAddresses
 
 BEGAN = 1_700_000_000.0
 LEAGUE_ID = "league_simulated"
 MANAGER = "manager"
 STANDBY = "manager2"
-PROXY_BEHIND = 0.2  # the part of requests that a proxy sends to any manager that runs the league
 STEPS_AT_ONCE = 20_000  # more cannot happen at the same instant
 REGISTER_SECONDS = 1.0  # before an agent tries again to register
 GRACE_SECONDS = 60.0  # for agents that are not told that the league is over
@@ -125,7 +125,12 @@ class SimulatedLeague:
         organiser = self.network.add(url_of("organiser"), "player", Lifetime(self.clock))
         names = {"sender": "organiser", "conversation_id": "conv-command"}
         message = LeagueCommand(command, params, **names, auth_token=self._secrets.admin_token)
-        organiser.call(self.to_manager, message, self.clock.now() + REPLY_SECONDS, done)
+        organiser.call(
+            Address(MANAGER, url_of(self.owner.name)),
+            message,
+            self.clock.now() + REPLY_SECONDS,
+            done,
+        )
 
     def run(self, seconds: float = 600.0) -> "SimulatedLeague":
         """Until the league is over and everybody is told, or so many seconds have passed."""
@@ -221,19 +226,11 @@ class SimulatedLeague:
         self.processes[name] = kind(self.network, name, build, **more)
 
     def _share(self, database: Database) -> None:
-        """Let the managers share a database, behind a proxy that sometimes asks a former owner."""
+        """Let the managers share a database."""
         contenders = [each for each in self.processes.values() if isinstance(each, Contender)]
-        chance = Random(f"proxy|{self.seed}")
-
-        def where() -> str:
-            hosts = [each.name for each in contenders if each.host]
-            is_behind = bool(hosts) and chance.random() < PROXY_BEHIND
-            return url_of(chance.choice(hosts) if is_behind else self.owner.name)
-
         for each in contenders:
             each.database, each.league_id = database, LEAGUE_ID
         database.wrong = self.observer.violations.append
-        self.network.proxies[url_of(MANAGER)] = where
         TakeOverCheck(database, contenders)
 
     def _give_traits(self) -> None:
@@ -262,6 +259,7 @@ class SimulatedLeague:
         self.observer.capacity.restart()
         ledger = Ledger(journal, LEAGUE_ID, receipt=manager.receipt)
         ports.transport.seat_of, ports.transport.may_call = manager.seat_of, manager.may_call
+        ports.transport.is_away = lambda: journal.state == "away"
         host = Host(role, ports.clock, ports.transport, ledger=ledger)
         host.replay(journal.read(LEAGUE_ID), read_event)
         return host
@@ -297,9 +295,11 @@ class SimulatedLeague:
         return host
 
     def _agent_settings(self, name: str, ports: Ports) -> dict[str, Any]:
-        kind = name.rstrip(digits)
+        kind, managers = name.rstrip(digits), [*map(url_of, self.managers)]
+        if len(managers) > 1:
+            ports.transport.managers = ManagerAddresses(managers)
         return {
-            "manager_url": url_of(MANAGER),
+            "manager_url": SEPARATOR.join(managers),
             "display_name": f"{kind.title()} {name.removeprefix(kind)}",
             "endpoint": ports.transport.url,
             "game_types": (self.agents.game.name,),

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from agentleague.dialects import answers, lenient
-from agentleague.errors import CLOSED, UNREACHABLE, LeagueError, NoAnswer, NoConnection
+from agentleague.errors import (
+    CLOSED,
+    UNREACHABLE,
+    LeagueError,
+    NoAnswer,
+    NoConnection,
+    StorageError,
+)
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
 from agentleague.protocol.seats import PREFIX, Opening, Poll, Polled, is_seat, split, url_at
@@ -24,6 +31,7 @@ from agentleague.roles.ports import Answer, Cancel, OnAnswer
 from agentleague.roles.stimuli import Caller, write_headers
 from agentleague.simulation.clock import Lifetime, VirtualClock
 from agentleague.transport.http_client import Done, HttpAnswer
+from agentleague.transport.manager_addresses import MARGIN_SECONDS, POLL_SECONDS, ManagerAddresses
 from agentleague.transport.memory import MemoryTransport
 from agentleague.transport.seat_client import SeatClient
 from agentleague.transport.seats import LATE, Seats
@@ -126,7 +134,6 @@ class SimulatedNetwork:
         self.clients = count(1)  # names of programs at seats
         self.repeated: set[bytes] = set()  # requests that arrive twice
         self.answer_filters: dict[str, AnswerFilter] = {}  # by address, change answers
-        self.proxies: dict[str, Callable[[], str]] = {}  # by address, say where a request goes now
 
     def add(self, url: str, receiver: str, lifetime: Lifetime) -> "SimulatedTransport":
         """A transport for one life of the agent at this address."""
@@ -196,6 +203,7 @@ class SimulatedTransport(MemoryTransport):
         self.seats = _WatchedSeats(lifetime, int(network.clock.time * 1e6))
         self.seats.wrong = lambda said: network.watcher.violations.append(said)
         self._seat: SeatClient | None = None
+        self.managers: ManagerAddresses | None = None  # where its manager may be
         self.breaks = 0  # of its connections to its seat, in a row
 
     def call(self, to: Address, message: Message, until: float, done: OnAnswer) -> Cancel:
@@ -226,6 +234,8 @@ class SimulatedTransport(MemoryTransport):
         if self._seat:
             self._seat.stop()
         self._seat = SeatClient(self.lifetime, post, deliver, str(next(network.clients)))
+        if self.managers:
+            self._seat.wait_seconds, self._seat.margin_seconds = POLL_SECONDS, MARGIN_SECONDS
         return self._seat
 
 
@@ -239,6 +249,7 @@ class _Exchange:
         self._began = network.clock.time
         self._is_open = True
         self.head, self.url, self.token = b"", "", ""
+        self._managers: ManagerAddresses | None = None  # of whom one is asked
         self._leaves: list[Cancel] = []  # the seats where it waits
         self._asked: list[SimulatedTransport] = []  # who is to answer
 
@@ -258,10 +269,10 @@ class _Exchange:
         return self._close
 
     def _send(self, url: str, body: bytes, until: float) -> Cancel:
-        network = self._network
-        if url in network.proxies:
-            url = network.proxies[url]()
-        self.url = url
+        network, managers = self._network, self._asker.managers
+        here = managers.where(url) if managers else None
+        self.url = url = here or url
+        self._managers = managers if here else None
         self._stop_deadline = network.clock.call_at(until, self._late)
         if network.links.is_reliable:
             network.later(partial(self._arrive, url, body))
@@ -365,7 +376,13 @@ class _Exchange:
 
     def _finish(self, message: Message | None, error: LeagueError | None) -> None:
         self._close()
-        self._done(Answer(message, error, self._network.clock.time - self._began))
+        now, managers = self._network.clock.time, self._managers
+        if managers and isinstance(error, NoAnswer | NoConnection):
+            failed = managers.player_failed if PREFIX in self.url else managers.failed
+            failed(error, self._began, now)
+        elif managers and error and error.context.get("code") == StorageError.code:
+            managers.answered(503, self._began, now)  # As over HTTP.
+        self._done(Answer(message, error, now - self._began))
 
     def _close(self) -> None:
         self._is_open = False
@@ -412,10 +429,14 @@ class _SeatRequest(_Exchange):
         if self._can_notice(self._answered, source, status, body):
             self._close()
             self._asker.breaks = 0
+            if self._managers:
+                self._managers.answered(status, self._began, self._network.clock.time)
             self._tell(HttpAnswer(status, body, None, None, 0.0))
 
     def _finish(self, message: Message | None, error: LeagueError | None) -> None:
         self._close()
+        if self._managers:
+            self._managers.failed(error, self._began, self._network.clock.time)
         self._tell(HttpAnswer(0, b"", None, error, 0.0))
 
 

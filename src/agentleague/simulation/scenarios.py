@@ -154,6 +154,10 @@ def standby(seed: int) -> Scenario:
     )
     for add in chance.sample(STANDBY_TROUBLES, chance.randint(1, 4)):
         scenario = add(scenario, chance)
+    if chance.random() < 0.3:
+        touched = {name for fault in scenario.faults for name in fault.who}
+        seated = [name for name in scenario.names("player") if name not in touched]
+        scenario = scenario._replace(agents=scenario.agents._replace(seated=seated))
     return scenario._replace(history=expected(scenario))
 
 
@@ -374,7 +378,9 @@ def expected(scenario: Scenario) -> LeagueHistory:
     trait_of = scenario.agents.traits
     referees = [fault for fault in scenario.faults if _concerns_referees(fault)]
     doubled = {name for fault in scenario.faults if fault.kind == "double" for name in fault.who}
-    is_deaf = any(fault.kind == "sleep" and MANAGER in fault.who for fault in scenario.faults)
+    is_deaf = any(
+        each.kind == "sleep" and SERVING.intersection(each.who) for each in scenario.faults
+    )
     held_up = set(scenario.agents.seated) if is_deaf else set()  # They wait as for a slow player.
     lossy = scenario.conditions.loss > 0 or any(map(_loses_messages, scenario.faults))
     odd = {name for name, trait in trait_of.items() if trait != traits.IMPOSTOR}

@@ -30,6 +30,7 @@ class Contender(Process):
         if not self.is_alive:
             ports = self._begin()
             ports.transport.listen(_refuse)
+            ports.transport.is_away = lambda: True
             journal = DatabaseJournal(self.database, self.name, ports.clock, self.league_id)
             self.journal, journal.on_lost = journal, self._fail
             self._contend(ports._replace(journal=journal))
