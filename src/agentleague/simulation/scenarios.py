@@ -378,9 +378,7 @@ def expected(scenario: Scenario) -> LeagueHistory:
     trait_of = scenario.agents.traits
     referees = [fault for fault in scenario.faults if _concerns_referees(fault)]
     doubled = {name for fault in scenario.faults if fault.kind == "double" for name in fault.who}
-    is_deaf = any(
-        each.kind == "sleep" and SERVING.intersection(each.who) for each in scenario.faults
-    )
+    is_deaf = any(map(_makes_deaf, scenario.faults))
     held_up = set(scenario.agents.seated) if is_deaf else set()  # They wait as for a slow player.
     lossy = scenario.conditions.loss > 0 or any(map(_loses_messages, scenario.faults))
     odd = {name for name, trait in trait_of.items() if trait != traits.IMPOSTOR}
@@ -407,9 +405,14 @@ def _loses_messages(fault: Fault) -> bool:
 
 def _concerns_referees(fault: Fault) -> bool:
     """A manager that hears nobody, since it sleeps or its disk is full, takes them for dead."""
-    is_deaf = fault.kind in ("sleep", "full disk") and bool(SERVING.intersection(fault.who))
-    is_deaf = is_deaf or DATABASE in fault.who
-    return is_deaf or any(name.startswith("referee") for name in fault.who)
+    is_away = fault.kind == "full disk" or DATABASE in fault.who
+    return is_away or _makes_deaf(fault) or any(name.startswith("referee") for name in fault.who)
+
+
+def _makes_deaf(fault: Fault) -> bool:
+    """Whether no manager hears anybody for a while."""
+    is_asleep = fault.kind == "sleep" and not SERVING.isdisjoint(fault.who)
+    return is_asleep or fault.who == (DATABASE,)
 
 
 def _concerns_rows(fault: Fault) -> bool:
