@@ -17,7 +17,7 @@ RINGS = [
     {"manager", "referee", "player"},
     {"storage", "transport"},
     {"runtime", "records"},
-    {"sdk", "simulation", "bench", "dashboard"},
+    {"sdk", "simulation", "bench", "dashboard", "service"},
     {"cli", "testing"},
     {"__main__"},
 ]

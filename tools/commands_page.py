@@ -17,6 +17,7 @@ found a difference. `league COMMAND --help` says the same as this page.
 Every command also has `--help`, `--quiet` (say nothing on stderr but errors) and `--debug` (print
 the traceback of an error too). `league --version` says which version it is."""
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+ROLES = {"serve": "service", "leagues create": "manager"}  # whose settings a command takes
 EVERYWHERE = {name for option in common_options() for name in option.opts} | {"--help"}
 
 
@@ -50,8 +51,9 @@ def _command(parent: click.Context, name: str, command: click.Command) -> str:
         elsewhere = SettingOption if isinstance(command, SettingsCommand) else ()
         own = [each for each in options if not (isinstance(each, elsewhere) or each.hidden)]
         rows = [_row(each, context) for each in own if not EVERYWHERE & set(each.opts)]
+        role = ROLES.get(name, name)
         settings = (
-            f"And an option for each [setting of a {name}](settings.md#settings-of-a-{name})."
+            f"And an option for each [setting of a {role}](settings.md#settings-of-a-{role})."
             if any(isinstance(each, elsewhere) for each in options)
             else ""
         )

@@ -1,8 +1,13 @@
-"""The reference page of the settings, made from the dataclasses of the three roles."""
+"""The reference page of the settings, made from the dataclasses of the roles and the service."""
 
 from itertools import groupby
 
-from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
+from agentleague.roles.settings import (
+    ManagerSettings,
+    PlayerSettings,
+    RefereeSettings,
+    ServiceSettings,
+)
 from agentleague.runtime.settings import Setting, describe
 from page_parts import GENERATED, code, page, table
 
@@ -10,6 +15,7 @@ ROLES = {
     "manager": ("league manager cup.toml", ManagerSettings),
     "referee": ("league referee --config referee.toml", RefereeSettings),
     "player": ("league player --config player.toml", PlayerSettings),
+    "service": ("league serve service.toml", ServiceSettings),
 }
 ABOUT = """\
 A setting can be given in three ways; a later one counts more:

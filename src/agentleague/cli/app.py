@@ -41,6 +41,11 @@ SECTIONS = {
         "move": "Let a league go on in another directory, or in a database.",
         "repair": "Save what is left of a damaged league, in a new directory.",
     },
+    "Run a service of many leagues": {
+        "serve": "Run a service of many leagues, on PostgreSQL.",
+        "organiser": "Say who may organise leagues of a service.",
+        "leagues": "Make and run leagues of a service, as their organiser.",
+    },
     "Look at a league": {
         "status": "Show how far a league is, and how well it works.",
         "standings": "Print the table of a league, running or over.",
@@ -76,7 +81,6 @@ ALIASES = {  # what people type, and the command they mean
     "results": "schedule",
     "resume": "start",
     "run": "demo",
-    "serve": "manager",
     "show": "status",
     "stop": "pause",
     "table": "standings",

@@ -165,6 +165,36 @@ class ManagerSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServiceSettings:
+    """A service of many leagues; what it says of the network holds for each of them."""
+
+    workers: Annotated[int, Meta(ge=1, le=64)] = 2
+    """How many processes share the leagues."""
+    takeover_seconds: Annotated[float, Meta(ge=3, le=3_600)] = 5.0
+    """Within so long another worker goes on with the leagues of one that is gone."""
+    default_league: Id = ""
+    """The league of agents that know only /mcp; the only one there is unless given."""
+    leagues_max: Annotated[int, Meta(ge=1, le=100_000)] = 100
+    """No organiser has more leagues than that, archived ones aside."""
+    players_max: Players = 1_000
+    """No league has more players than that."""
+    port: Port = 8000
+    """The port to listen on."""
+    bind: str = ""
+    """The address to listen on; loopback unless given."""
+    internal_bind: str = "127.0.0.1"
+    """Where workers listen for one another; an address that other machines reach, if they help."""
+    endpoint: Annotated[str, Meta(max_length=256)] = ""
+    """The URL under which others reach the service, without a path; made up unless given."""
+    network: Network = "local"
+    """Whom its leagues call: `local`, agents on this machine, or `lan`, those in `lan`."""
+    lan: Sequence[str] = ()
+    """The networks of `lan`, such as 192.168.7.0/24; all private ones unless given."""
+    trusted_proxies: Sequence[str] = ()
+    """Proxies, such as 127.0.0.1, whose X-Forwarded-For says where a request comes from."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AgentSettings:
     """A referee or a player."""
 

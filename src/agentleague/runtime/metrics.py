@@ -6,7 +6,7 @@ holds a name, a token or an address, and none has a value for each agent or matc
 
 import os
 import platform
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping, Sized
 from contextlib import suppress
 from http import HTTPStatus
 from importlib.metadata import version
@@ -206,7 +206,32 @@ PLAYER = {
         "How often its strategy raised an error, or returned no move.", "strategy.failures"
     ),
 }
-METRICS = {"every agent": EVERY, "manager": MANAGER, "referee": REFEREE, "player": PLAYER}
+SERVICE = {
+    **{
+        name: EVERY[name]
+        for name in (
+            "start_time_seconds",
+            "process_cpu_seconds_total",
+            "process_resident_memory_bytes",
+            "event_loop_lag_seconds",
+            "http_requests_total",
+            "http_dropped_total",
+            "http_received_bytes_total",
+            "http_sent_bytes_total",
+        )
+    },
+    "service_leagues": Metric("Leagues of all workers, by state.", "leagues", "state"),
+    "service_leagues_here": Metric("Leagues that this worker runs.", "here"),
+    "service_workers": Metric("Workers that live.", "workers"),
+    "service_forwarded_total": Metric("Requests sent on to another worker.", "sent_on"),
+}
+METRICS = {
+    "every agent": EVERY,
+    "manager": MANAGER,
+    "referee": REFEREE,
+    "player": PLAYER,
+    "worker of a service": SERVICE,
+}
 
 
 def scrape(running: "Running") -> bytes:
@@ -223,7 +248,12 @@ def scrape(running: "Running") -> bytes:
         strategy=getattr(host.runner or getattr(role, "strategy", None), "counts", None),
     )
     own = METRICS["manager" if host.journal else getattr(role, "KIND", "")]
-    return "".join(_written(name, *each, agent) for name, each in (EVERY | own).items()).encode()
+    return written(EVERY | own, agent)
+
+
+def written(metrics: Mapping[str, Metric], agent: Any) -> bytes:
+    """These metrics, as they are read from an agent."""
+    return "".join(_written(name, *each, agent) for name, each in metrics.items()).encode()
 
 
 def kind_of(name: str) -> str:

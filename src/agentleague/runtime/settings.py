@@ -24,6 +24,7 @@ from agentleague.roles.settings import (
     ManagerSettings,
     PlayerSettings,
     RefereeSettings,
+    ServiceSettings,
 )
 
 PREFIX = "LEAGUE_"
@@ -46,6 +47,7 @@ MANAGER_HEADINGS = {
     "port": "The network",
     "dashboard": "Pages for the browser",
     "files": "Files",
+    "workers": "The leagues",
 }
 AGENT_HEADINGS = {
     "manager_url": "Registration",
@@ -217,7 +219,7 @@ _TEXTS = {
 
 
 T = TypeVar("T")
-ROLES = (ManagerSettings, RefereeSettings, PlayerSettings)
+ROLES = (ManagerSettings, RefereeSettings, PlayerSettings, ServiceSettings)
 FILE_BYTES_MAX = 1_000_000
 OTHERS_BEGIN = ("LEAGUE_LLM_", "LEAGUE_TEST_")  # variables that are no settings of a role
 SHOWN_MAX = 60

@@ -37,52 +37,21 @@ from agentleague.storage.postgres_errors import NO_ROOM, explain, is_passing
 from agentleague.storage.postgres_reader import (
     CHANNEL,
     COLUMNS,
-    SCHEMA_VERSION,
     Connection,
     PostgresLimits,
     PostgresReader,
     connect,
 )
+from agentleague.storage.postgres_schema import open_database
 
 Done = Callable[[Sequence[Row] | StorageError], None]
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
-# Sent as one transaction; the lock makes the second of two that begin at once find all of it.
-# Ids are compared by their bytes: the order of a language changes with the system's libraries.
-_SCHEMA = f"""
-SELECT pg_advisory_xact_lock(hashtext('agentleague'));
-CREATE SCHEMA IF NOT EXISTS agentleague;
-CREATE TABLE IF NOT EXISTS agentleague.format (version int NOT NULL);
-CREATE TABLE IF NOT EXISTS agentleague.rows (
-    league_id text COLLATE "C" NOT NULL, seq bigint NOT NULL, at text NOT NULL, kind text NOT NULL,
-    version int NOT NULL, body bytea NOT NULL, hash bytea NOT NULL, PRIMARY KEY (league_id, seq)
-);
-CREATE TABLE IF NOT EXISTS agentleague.owners (
-    league_id text COLLATE "C" PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL,
-    address text NOT NULL DEFAULT '', lease_until timestamptz NOT NULL,
-    lost_until bigint NOT NULL DEFAULT 0, lost_hash text NOT NULL DEFAULT ''
-);
-CREATE TABLE IF NOT EXISTS agentleague.kept (
-    league_id text COLLATE "C", name text, data bytea NOT NULL, PRIMARY KEY (league_id, name)
-);
-CREATE TABLE IF NOT EXISTS agentleague.leagues (
-    league_id text COLLATE "C" PRIMARY KEY, organiser text NOT NULL, state text NOT NULL,
-    created timestamptz NOT NULL DEFAULT now()
-);
-CREATE TABLE IF NOT EXISTS agentleague.organisers (
-    name text PRIMARY KEY, key_digest bytea NOT NULL
-);
-CREATE TABLE IF NOT EXISTS agentleague.workers (
-    worker text PRIMARY KEY, address text NOT NULL, seen_until timestamptz NOT NULL
-);
-INSERT INTO agentleague.format
-    SELECT {SCHEMA_VERSION} WHERE NOT EXISTS (SELECT FROM agentleague.format);
-"""
 _LEASE = "clock_timestamp() + make_interval(secs => %(seconds)s)"
 _CLAIM = f"""
 INSERT INTO agentleague.owners AS former (league_id, epoch, owner, address, lease_until)
-VALUES (%(league_id)s, 1, %(owner)s, %(address)s, {_LEASE})
+VALUES (%(league_id)s, 1, %(owner)s, replace(%(address)s, '*', %(league_id)s), {_LEASE})
 ON CONFLICT (league_id) DO UPDATE SET epoch = former.epoch + 1, owner = excluded.owner,
     address = excluded.address, lease_until = {_LEASE}
 WHERE former.lease_until <= clock_timestamp() OR former.owner = excluded.owner
@@ -94,7 +63,8 @@ FROM agentleague.owners WHERE league_id = %s
 """
 _CLAIMED = "unnest(%(leagues)b::text[], %(epochs)b::bigint[]) AS claimed(league_id, epoch)"
 _RENEW = f"""
-UPDATE agentleague.owners SET lease_until = {_LEASE}, address = %(address)s FROM {_CLAIMED}
+UPDATE agentleague.owners SET lease_until = {_LEASE},
+    address = replace(%(address)s, '*', owners.league_id) FROM {_CLAIMED}
 WHERE owners.league_id = claimed.league_id AND owners.epoch = claimed.epoch AND owner = %(owner)s
 RETURNING owners.league_id
 """
@@ -188,6 +158,11 @@ class PostgresJournal(PostgresReader):
         return self._trouble if is_sure or self._trouble != "ok" else "away"
 
     @property
+    def owner(self) -> str:
+        """What it is called in the table of owners."""
+        return self._owner
+
+    @property
     def waiting(self) -> int:
         """How many events are not committed yet."""
         return self._queued - self._settled
@@ -257,7 +232,7 @@ class PostgresJournal(PostgresReader):
         return proved
 
     def publish(self, address: str) -> None:
-        """Say where its leagues are called, also those that it claims later."""
+        """Say where its leagues are called, also later ones; `*` stands for a league's id."""
         self._address = address
         claims = [*self._claims.values()]
         with suppress(StorageError):  # The next renewal says it again.
@@ -327,24 +302,13 @@ class PostgresJournal(PostgresReader):
             is_old = self._asked is not None
             try:
                 if self._asked is None:
-                    self._asked = self._prepare()
+                    self._asked = open_database(self._url, self._limits)
                 return act(self._asked)
             except psycopg.Error as error:
                 self._close_asked()
                 if is_old and is_passing(error):
                     return self._ask(act)
                 raise explain(error, self._url) from error
-
-    def _prepare(self) -> Connection:
-        """A connection to a database that has all tables."""
-        connection = connect(self._url, self._limits, writes=True)
-        try:
-            if not postgres_reader.schema_version(connection, self._url):
-                connection.execute(_SCHEMA)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
     def _close_asked(self) -> None:
         if self._asked is not None:

@@ -1,0 +1,140 @@
+"""One worker of a service: a process that runs leagues and takes requests for all of them.
+
+It is started by `service/processes.py`, which tells it on its standard input what to do, and ends
+when that is closed: a worker does not outlive its parent.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.errors import StorageError
+from agentleague.roles.settings import ManagerSettings, ServiceSettings
+from agentleague.runtime.clock import wall
+from agentleague.runtime.network import default_address, place_of_manager
+from agentleague.runtime.processes import SELF, Place, run
+from agentleague.service.forwarding import INNER_LIMITS, Seal
+from agentleague.service.leagues import LOOK_SECONDS, OPERATORS, ServedLeagues, WorkerPlace
+from agentleague.service.router import Router, refusal
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.kept import service_key
+from agentleague.storage.postgres import PostgresJournal
+from agentleague.storage.postgres_leagues import PostgresLeagues
+from agentleague.storage.postgres_reader import PostgresLimits
+from agentleague.transport.http_server import HttpServer
+
+log = logging.getLogger(__name__)
+LOOK_MARGIN = 1.0  # of the time for a take-over, that is not the lease
+FAILED = 3  # exit code: its journal cannot go on
+
+
+class Orders(Struct, frozen=True):
+    """What a worker is told when it starts."""
+
+    settings: ServiceSettings
+    conninfo: str  # It may hold a password, and so it is no argument.
+    sockets: tuple[int, ...]  # descriptors on which all workers listen
+    url: str  # under which agents call the service
+    level: int = logging.WARNING
+
+
+def place_of(settings: ServiceSettings, say: Callable[[str], None]) -> Place:
+    """Where a service listens, and whom its leagues may call. Raises LeagueError."""
+    own = {name: getattr(settings, name) for name in OPERATORS}
+    return place_of_manager(ManagerSettings(**own), say)
+
+
+async def serve(orders: Orders, stopped: "asyncio.Future[None]") -> int:
+    """Run leagues until stopped; the exit code. Raises LeagueError."""
+    settings, url = orders.settings, DatabaseUrl(orders.conninfo)
+    loop = asyncio.get_running_loop()
+    limits = PostgresLimits(lease_seconds=settings.takeover_seconds - LOOK_MARGIN)
+    journal = PostgresJournal(url, wall, lambda call: _deliver(loop, call), limits=limits)
+    table, place = PostgresLeagues(url), place_of(settings, lambda sentence: None)
+    seal = Seal(await asyncio.to_thread(service_key, url))
+    inner = HttpServer(_nothing, refusal=refusal, paths=frozenset(), limits=INNER_LIMITS)
+    address = await _open_inner(inner, settings.internal_bind)
+    own = WorkerPlace(journal.owner, address, orders.url, place)
+    journal.publish(f"{address}/leagues/*/mcp")
+    leagues = ServedLeagues(settings, own, table, journal, url.of)
+    router = Router(leagues, seal, settings)
+    outer = HttpServer(_nothing, refusal=refusal, paths=frozenset(), names=place.names)
+    router.serve(inner, is_public=False)
+    router.serve(outer, is_public=True)
+    await leagues.look()
+    await outer.serve([socket.socket(fileno=each) for each in orders.sockets])
+    await _look_on(leagues, stopped)
+    await leagues.stop()
+    await asyncio.gather(outer.stop(), inner.stop(), router.stop())
+    is_failed = journal.state == "failed"
+    await asyncio.to_thread(journal.close)
+    table.close()
+    return FAILED if is_failed else 0
+
+
+async def _look_on(leagues: ServedLeagues, stopped: "asyncio.Future[None]") -> None:
+    is_away = False
+    while not stopped.done() and leagues.state != "failed":
+        await asyncio.wait([stopped], timeout=LOOK_SECONDS)
+        try:
+            await leagues.look()
+        except StorageError as error:
+            if not is_away:
+                log.warning("leagues cannot be looked up: %s", error)
+        is_away = leagues.state == "away"
+
+
+async def _open_inner(server: HttpServer, bind: str) -> str:
+    """Listen for other workers; the URL of that port."""
+    port = await server.start([bind], 0)
+    host = (default_address(bind) or SELF[bind]) if bind in SELF else bind
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _nothing(request: object, respond: object) -> None:
+    """No path of a service has the handler of an agent."""
+
+
+def _deliver(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(call)
+
+
+async def _main(orders: Orders) -> int:
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[None] = loop.create_future()
+
+    def stop() -> None:
+        if not stopped.done():
+            stopped.set_result(None)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    loop.add_reader(0, lambda: None if os.read(0, 1) else stop())
+    return await serve(orders, stopped)
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Do what the parent says, until it is gone."""
+    line = b""
+    with suppress(OSError):
+        while not line.endswith(b"\n"):
+            piece = os.read(0, 65_536)
+            if not piece:
+                return 2
+            line += piece
+    orders = msgspec.json.decode(line, type=Orders)
+    logging.basicConfig(level=orders.level, format=f"worker {os.getpid()}: %(message)s")
+    return run(_main(orders))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""The tables of a service beside its journals: leagues, organisers, workers."""
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+
+from agentleague.errors import Claimed
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.leagues_table import LeagueRow, View
+from agentleague.storage.postgres_errors import explain
+from agentleague.storage.postgres_reader import Connection, PostgresLimits
+from agentleague.storage.postgres_schema import open_database
+
+_SEEN = """INSERT INTO agentleague.workers (worker, address, seen_until)
+VALUES (%(worker)s, %(address)s, clock_timestamp() + %(seconds)s * interval '1 second')
+ON CONFLICT (worker) DO UPDATE SET address = excluded.address, seen_until = excluded.seen_until"""
+_GONE = "DELETE FROM agentleague.workers WHERE seen_until < clock_timestamp() - interval '1 minute'"
+_LEAGUES = """SELECT l.league_id, l.organiser, l.state,
+    coalesce(o.owner, ''), coalesce(w.address, '')
+FROM agentleague.leagues l
+LEFT JOIN agentleague.owners o ON o.league_id = l.league_id AND o.lease_until > clock_timestamp()
+LEFT JOIN agentleague.workers w ON w.worker = o.owner
+ORDER BY l.created, l.league_id"""
+_WORKERS = "SELECT worker, address FROM agentleague.workers WHERE seen_until > clock_timestamp()"
+# A name that has rows is taken, also by a league that no service runs.
+_CREATE = """INSERT INTO agentleague.leagues (league_id, organiser, state)
+SELECT %(league_id)s, %(organiser)s, 'creating'
+WHERE NOT EXISTS (SELECT FROM agentleague.rows WHERE league_id = %(league_id)s)
+AND NOT EXISTS (SELECT FROM agentleague.owners WHERE league_id = %(league_id)s)
+ON CONFLICT DO NOTHING RETURNING league_id"""
+_COUNT = """SELECT count(*) FROM agentleague.leagues WHERE organiser = %s AND state <> 'archived'"""
+
+
+class PostgresLeagues:
+    """One connection to these tables, which any thread may use; it is opened again when lost."""
+
+    def __init__(self, url: DatabaseUrl) -> None:
+        self._url, self._lock = url, threading.Lock()
+        self._connection: Connection | None = None
+
+    def check(self) -> None:
+        """Make the tables if they are not there. Raises StorageError if that cannot be."""
+        self._run([])
+
+    def look(self, worker: str, address: str, seconds: float) -> View:
+        """Say that this worker lives so long, and see all leagues. Raises StorageError."""
+        about = {"worker": worker, "address": address, "seconds": seconds}
+        statements = [(_SEEN, about), (_GONE, {})]
+        reads = [_LEAGUES, "SELECT name, key_digest FROM agentleague.organisers", _WORKERS]
+        *_, leagues, organisers, workers = self._run([*statements, *((each, {}) for each in reads)])
+        digests = {name: bytes(digest) for name, digest in organisers}
+        return View([LeagueRow(*row) for row in leagues], digests, dict(workers))
+
+    def leave(self, worker: str) -> None:
+        """This worker is gone. Raises StorageError."""
+        self._run([("DELETE FROM agentleague.workers WHERE worker = %s", (worker,))])
+
+    def create(self, league_id: str, organiser: str, most: int) -> None:
+        """A new league of this organiser. Raises Claimed: it has too many, or the name is taken."""
+        [[number]] = self._run([(_COUNT, (organiser,))])[0]
+        if number >= most:
+            raise Claimed(f"you have {number} leagues, and may have {most}; archive one first")
+        about = {"league_id": league_id, "organiser": organiser}
+        if not self._run([(_CREATE, about)])[0]:
+            raise Claimed(f"league_id {league_id!r} is taken; choose another, or leave it out")
+
+    def set_state(self, league_id: str, state: str) -> None:
+        """Open, archived, or failed and why. Raises StorageError."""
+        self._run(
+            [("UPDATE agentleague.leagues SET state = %s WHERE league_id = %s", (state, league_id))]
+        )
+
+    def add_organiser(self, name: str, digest: bytes) -> bool:
+        """Whether it is a new one; the key of one that is there is replaced. Raises StorageError"""
+        text = """INSERT INTO agentleague.organisers (name, key_digest) VALUES (%s, %s)
+            ON CONFLICT (name) DO UPDATE SET key_digest = excluded.key_digest RETURNING xmax = 0"""
+        return bool(self._run([(text, (name, digest))])[0][0][0])
+
+    def close(self) -> None:
+        """Let the connection go."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def _run(self, statements: Sequence[tuple[str, Any]]) -> list[list[Any]]:
+        """The rows of each statement, which may be run twice. Raises StorageError."""
+        with self._lock:
+            try:
+                if self._connection is None or self._connection.closed:
+                    self._connection = open_database(self._url, PostgresLimits())
+                cursors = [self._connection.execute(*each) for each in statements]
+                return [list(each) if each.description else [] for each in cursors]
+            except psycopg.Error as error:
+                if self._connection is not None:
+                    self._connection.close()
+                raise explain(error, self._url) from None
