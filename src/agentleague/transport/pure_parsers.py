@@ -90,7 +90,8 @@ class _Parser:
 
     def _begin(self) -> bool:
         """Skip empty lines; any other byte begins a message."""
-        self._unread = self._unread.lstrip(b"\r\n")
+        if self._unread[0] in b"\r\n":
+            self._unread = self._unread.lstrip(b"\r\n")
         if not self._unread:
             return False
         if self._is_last or not self._unread[:1].isupper():
