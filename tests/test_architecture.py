@@ -45,7 +45,7 @@ def imports(path):
 # Tests of no single package; tests/README.md says what each is about.
 SUITES = {
     *("benchmarks", "class_league", "contracts", "crash", "foreign", "fuzz", "hostile"),
-    *("browser", "mcp", "security"),
+    *("browser", "deploy", "mcp", "security"),
 }
 
 # What a pure folder may import: data structures and text, nothing that reads, waits or draws.
