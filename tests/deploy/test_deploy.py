@@ -10,8 +10,9 @@ import sys
 
 import pytest
 
-from commands import BIN, ROOT, SECONDS, environment, free_port, league, read_until, started
+from commands import BIN, ROOT, SECONDS, environment, free_port, league, read_until, run, started
 from pages import Page
+from postgres_server import PASSWORD
 
 DEPLOY, LINTERS = ROOT / "deploy", ROOT / ".venv-deploy" / "bin"
 UNITS = ("agentleague@.service", "agentleague-referee@.service")
@@ -88,7 +89,7 @@ def test_the_compose_file_is_one():
 
 
 @pytest.fixture
-def services(tmp_path):
+def services(tmp_path, database):
     """The services of compose.yaml, their secrets, and how to start one without a container."""
     text = (DEPLOY / "compose.yaml").read_text()
     compose = json.loads(passes(linter("python"), "-c", READ_YAML, input=text))
@@ -97,20 +98,23 @@ def services(tmp_path):
     secrets.mkdir()
     for number, name in enumerate(compose["secrets"]):
         (secrets / name).write_text(f"tipuf-sajil-gikop{number}\n")
-    places = {"/run/secrets": secrets, "/var/lib/agentleague": tmp_path}
-    places |= {"0.0.0.0": "127.0.0.1", "//manager:": "//127.0.0.1:", "$$": "$", **ports}
+    (secrets / "database_password").write_text(f"{PASSWORD}\n")
+    places = {"/var/lib/agentleague": tmp_path}
+    places["postgresql://league@database/league"] = database.replace(f":{PASSWORD}@", "@")
+    places |= {"0.0.0.0": "127.0.0.1", "//manager:": "//127.0.0.1:", **ports}
 
     def start(name, **more):
         service = compose["services"][name]
         given = {key: replaced(text, places) for key, text in service["environment"].items()}
-        env = {**environment(), "PATH": f"{BIN}:{os.environ['PATH']}", **given, **more}
-        words = [*service["entrypoint"], *(replaced(each, places) for each in service["command"])]
+        path = f"{DEPLOY}:{BIN}:{os.environ['PATH']}"
+        env = {**environment(), "PATH": path, "SECRETS": str(secrets), **given, **more}
+        words = [*service["entrypoint"], *service["command"]]
         return started(*words, env=env, cwd=tmp_path), service, places
 
     return start
 
 
-def test_the_commands_of_the_compose_file_play_a_league(services, tmp_path):
+def test_the_commands_of_the_compose_file_play_a_league(services, database, tmp_path):
     here = {"LEAGUE_NETWORK": "local", "LEAGUE_DASHBOARD": "false"}  # All of it is one machine.
     sizes = {"LEAGUE_PLAYERS": "2", "LEAGUE_REFEREES": "2"}
     manager, service, places = services("manager", **here, **sizes)
@@ -128,6 +132,15 @@ def test_the_commands_of_the_compose_file_play_a_league(services, tmp_path):
         started(BIN / "league", *words, env=env)
 
     read_until(manager, "is the champion")
+    manager.send_signal(signal.SIGTERM)
+    manager.communicate(timeout=SECONDS)
+    assert manager.returncode == 0
+    again, *_ = services("manager", **here, **sizes)
+    read_until(again, "is over")
+    assert (tmp_path / "service.key").stat().st_mode & 0o077 == 0
+    key = {"LEAGUE_SERVICE_KEY_FILE": str(tmp_path / "service.key")}
+    done = run([BIN / "league", "verify"], env={**environment(), **key, "LEAGUE_JOURNAL": database})
+    assert "1 of 1 match is decided, each once" in done.stdout, done.stderr
 
 
 @pytest.mark.slow  # It installs 29 packages.
