@@ -55,7 +55,7 @@ class Terminal:
             self.environment[variable[1]] = variable[2]
             return ""
         done = subprocess.run(
-            ["sh", "-c", self._here(line)],
+            ["sh", "-c", self.here(line)],
             capture_output=True,
             text=True,
             timeout=SECONDS,
@@ -67,7 +67,7 @@ class Terminal:
 
     def serve(self, line, port=0):
         """Start a command that goes on running: the process, and as `heard` what it said."""
-        words = " ".join([self._here(line), *self._port_of(line, port)])
+        words = " ".join([self.here(line), *self._port_of(line, port)])
         process = subprocess.Popen(
             ["sh", "-c", f"exec {words}"],
             stdout=subprocess.PIPE,
@@ -92,9 +92,9 @@ class Terminal:
 
     def save(self, name, text):
         """What the page says to put into a file."""
-        (self.folder / name).write_text(self._here(text), encoding="utf-8")
+        (self.folder / name).write_text(self.here(text), encoding="utf-8")
 
-    def _here(self, text):
+    def here(self, text):
         for shown, here in self.replaced.items():
             text = text.replace(shown, here)
         return text

@@ -14,7 +14,7 @@ import pytest
 
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.network import place_of_manager
-from commands import RUNNING, SECONDS, free_port
+from commands import BIN, RUNNING, SECONDS, free_port, read_until, started
 from dashboard.person import Person
 from pages import Page, Terminal
 
@@ -36,6 +36,7 @@ SEATED = {
     "contact_endpoint": "",
     "seat": True,
 }
+TWO_MANAGERS = "two managers"
 WRAPPED = """
 daemon off;
 master_process off;
@@ -72,8 +73,18 @@ def terminal(tmp_path, request):
     terminal.tls_port = port
     for line in PAGE.commands_of("A certificate"):
         terminal.type(line)
-    (configuration,) = PAGE.fences("nginx")
+    configuration, two_managers = PAGE.fences("nginx")
     more = getattr(request, "param", "")
+    if more == TWO_MANAGERS:
+        more = ""
+        terminal.second_port = free_port()
+        terminal.replaced["192.168.1.10"] = "127.0.0.1"
+        two_managers = two_managers.replace(
+            "192.168.1.11:8000", f"127.0.0.1:{terminal.second_port}"
+        )
+        configuration = re.sub(
+            r"upstream manager \{.+?\n\}\n", two_managers, configuration, flags=re.DOTALL
+        )
     terminal.save("nginx.conf", WRAPPED.format(configuration=configuration, more=more))
     begin_nginx(tmp_path, port)
     return terminal
@@ -278,6 +289,33 @@ def test_a_manager_that_is_started_again_behind_nginx_costs_nobody_a_match(termi
     assert "Resumed in round 1" in again.heard
     terminal.until(ann, "is over")
     rows = json.loads(terminal.type("league standings --dir cup --json --quiet"))
+    assert [(row["played"], row["technical_losses"]) for row in rows] == [(1, 0), (1, 0)]
+
+
+@pytest.mark.slow  # A lease must run out.
+@pytest.mark.parametrize("terminal", [TWO_MANAGERS], indirect=True)
+def test_behind_nginx_a_manager_that_stood_by_goes_on_with_the_league(terminal, database):
+    export, referee, player, _, _ = PAGE.commands_of("Agents")
+    trust(terminal, export)
+    terminal.environment["LEAGUE_JOURNAL"] = f"{database}#cup"
+    terminal.environment["LEAGUE_SERVICE_KEY_FILE"] = str(terminal.folder / "service.key")
+    line = PAGE.commands_of("The manager")[0].replace("--dir cup", "--players 2")
+    manager = terminal.serve(line)
+    words = f"{line} --standby --port {terminal.second_port}".split()
+    waits = started(BIN / words[0], *map(terminal.here, words[1:]), env=terminal.environment)
+    terminal.save("slow.py", SLOW)
+    slow = player.replace("--strategy random", "slow.py")
+    terminal.serve(referee)
+    terminal.type("league approve REF01")
+    ann, _ = terminal.serve(slow), terminal.serve(f"{slow} --outbound")
+    wait_for((terminal.folder / "asked").exists)
+
+    manager.kill()
+    (terminal.folder / "go").touch()
+
+    assert "Resumed in round 1" in read_until(waits, "Resumed")
+    terminal.until(ann, "is over")
+    rows = json.loads(terminal.type("league standings --json --quiet"))
     assert [(row["played"], row["technical_losses"]) for row in rows] == [(1, 0), (1, 0)]
 
 
