@@ -42,13 +42,13 @@ def done(heads):
         print(head.seq, flush=True)
 
 if sys.argv[2].startswith("die"):
-    def die(connection, batch):
+    def die(connection):
         connection.create_function("die", 0, lambda: os._exit(9))
         connection.execute(
             "CREATE TEMP TRIGGER t BEFORE INSERT ON rows WHEN NEW.seq = 100 "
             "BEGIN SELECT die(); END"
         )
-        commit(connection, batch)
+        commit(connection)
 
     commit, journal._commit = journal._commit, die
     journal.append("cup", seq, [Noted(text="x")] * 200, done)

@@ -504,7 +504,7 @@ class PostgresStates(StoredStates):
             DatabaseUrl.parse(self.network.url),
             self.wall,
             self.deliveries.put,
-            limits=PostgresLimits(retry_seconds=0.005, followed=3, notify_seconds=0.5),
+            limits=PostgresLimits(retry_seconds=0.005, lease_seconds=60.0, followed=3),
         )
         journal.read = self.reader.read  # As others read it, whatever its own network does.
         return journal

@@ -24,7 +24,7 @@ from agentleague.storage.postgres_reader import PostgresLimits, PostgresReader
 
 pytestmark = pytest.mark.process
 SECONDS = 30.0
-LIMITS = PostgresLimits(retry_seconds=0.02)
+LIMITS = PostgresLimits(retry_seconds=0.02, lease_seconds=60.0)  # However busy the machine is.
 
 
 class Noted(JournalEvent, frozen=True, kw_only=True, tag="noted"):

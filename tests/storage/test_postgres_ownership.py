@@ -32,8 +32,8 @@ from agentleague.storage.postgres_reader import PostgresLimits, PostgresReader
 pytestmark = pytest.mark.process
 NOON = 1_736_942_400.25
 SECONDS = 20.0
-LIMITS = PostgresLimits(retry_seconds=0.02, follow_seconds=0.05)
-SHORT = PostgresLimits(retry_seconds=0.02, lease_seconds=1.3)  # renewed each 0.3 s
+LIMITS = PostgresLimits(retry_seconds=0.02, lease_seconds=60.0)  # However busy the machine is.
+SHORT = PostgresLimits(retry_seconds=0.02, lease_seconds=2.0)  # renewed each half second
 Result = Sequence[Row] | StorageError
 Open = Callable[..., PostgresJournal]
 
@@ -424,7 +424,7 @@ def test_a_statement_that_arrives_after_a_take_over_writes_nothing(journals, pos
 
 def test_a_database_that_says_nothing_is_away_until_it_answers(journals, database):
     with proxied(database) as network:
-        limits = PostgresLimits(retry_seconds=0.02, lease_seconds=1.3, statement_seconds=0.5)
+        limits = PostgresLimits(retry_seconds=0.02, statement_seconds=0.5)
         owner = journals(limits, url=network.url)
         owner.claim("cup")
         network.fall_silent()

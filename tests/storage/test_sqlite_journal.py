@@ -837,9 +837,9 @@ def test_every_commit_is_on_disk_before_it_is_confirmed(
     asked: list[int] = []
     commit = SqliteJournal._commit
 
-    def look(self: SqliteJournal, connection: sqlite3.Connection, batch: list[Any]) -> None:
+    def look(self: SqliteJournal, connection: sqlite3.Connection) -> None:
         asked.append(connection.execute("PRAGMA synchronous").fetchone()[0])
-        commit(self, connection, batch)
+        commit(self, connection)
 
     monkeypatch.setattr(SqliteJournal, "_commit", look)
     append(journal, 0)

@@ -15,22 +15,20 @@ the last row says: it is read before anything is repeated. Only another owner en
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain as chained
-from queue import Empty, SimpleQueue
 from threading import Event as Signal
 from threading import Lock, RLock, Thread
 from time import perf_counter
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 from uuid import uuid4
 
 import psycopg
 
 from agentleague.errors import Claimed, Lost, StorageError, StorageFull
-from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
-from agentleague.storage import chain, postgres_reader
+from agentleague.storage import postgres_reader
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.ownership import is_trusted, renewal_seconds, rows_found
 from agentleague.storage.postgres_errors import NO_ROOM, explain, is_passing
@@ -43,8 +41,8 @@ from agentleague.storage.postgres_reader import (
     connect,
 )
 from agentleague.storage.postgres_schema import open_database
+from agentleague.storage.queued import LAST, Append, Claim, QueuedJournal
 
-Done = Callable[[Sequence[Row] | StorageError], None]
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
@@ -89,28 +87,14 @@ UPDATE agentleague.owners SET lost_until = %s, lost_hash = %s WHERE league_id = 
 _NOTIFY = f"SELECT pg_notify('{CHANNEL}', id) FROM unnest(%s::text[]) AS id"
 
 
-@dataclass(eq=False, slots=True)
-class _Claim:
-    league_id: str
+@dataclass(eq=False, slots=True, kw_only=True)
+class _Claim(Claim):
     epoch: int
-    head: Head | Row  # behind which the next rows are written
-    last: int  # number of the last row, queued ones counted
-    has_loss: bool = False  # which was accepted, and is on record until a row is written
-    error: StorageError | None = None  # why it is over
-    released: Signal | None = field(default=None)  # to be set when its lease is given up
+    has_loss: bool  # which was accepted, and is on record until a row is written
+    released: Signal | None = None  # to be set when its lease is given up
 
 
-class _Append(NamedTuple):
-    claim: _Claim
-    at: float
-    entries: Sequence[chain.Entry]
-    done: Done
-
-
-_LAST = _Append(_Claim("", 0, Head(0, b""), 0), 0.0, (), lambda answer: None)
-
-
-class PostgresJournal(PostgresReader):
+class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
     """The journals of a database that this process writes, for the loop to which `deliver` leads.
 
     `wall` gives the Unix seconds that rows are dated with; nothing else depends on them.
@@ -124,29 +108,19 @@ class PostgresJournal(PostgresReader):
         *,
         limits: PostgresLimits = PostgresLimits(),  # noqa: B008
     ) -> None:
-        super().__init__(url, limits)
-        self.commits = self._size = 0
+        PostgresReader.__init__(self, url, limits)
+        super().__init__(wall, deliver, limits)
         self.lost: Lost | None = None
         self.on_ownership_lost: Callable[[str, Claimed], None] = lambda league_id, error: None
-        self._wall, self._deliver = wall, deliver
-        self._owner, self._address = uuid4().hex, ""
-        self._claims: dict[str, _Claim] = {}
+        self._owner, self._address, self._size = uuid4().hex, "", 0
         self._asking = RLock()  # held while `_asked` is used: by the loop, and by who claims
         self._asked: Connection | None = None
         self._hints = _Hints(url, limits)
-        self._thread = Thread(target=self._write, name="journal", daemon=True)
         # Of the thread alone:
         self._connection: Connection | None = None
-        self._batch: list[_Append] = []  # taken from the queue, and not committed yet
-        self._next: _Append | None = None  # taken too, but the batch had no room for it
         self._is_unknown = False  # what became of the last statement
         self._renew_at = 0.0
         # Of all:
-        self._queue: SimpleQueue[_Append] = SimpleQueue()
-        self._queued = self._settled = 0  # events so far; and those committed or given up
-        self._queueing = Lock()  # held while the end is set: nothing is queued after it
-        self._closing = Signal()
-        self._end: StorageError | None = None  # why everything is refused
         self._trouble: Literal["ok", "full", "away", "failed"] = "ok"
         self._renewed_at = 0.0  # when the last renewal was sent that succeeded
 
@@ -161,11 +135,6 @@ class PostgresJournal(PostgresReader):
     def owner(self) -> str:
         """What it is called in the table of owners."""
         return self._owner
-
-    @property
-    def waiting(self) -> int:
-        """How many events are not committed yet."""
-        return self._queued - self._settled
 
     def claim(self, league_id: str, *, accept_loss: bool = False, wait: bool = False) -> Head:
         """Become the one who appends to this league; `wait` for a lease that nobody renews.
@@ -191,7 +160,7 @@ class PostgresJournal(PostgresReader):
                 began = perf_counter()
                 found = self._ask(partial(self._take_over, league_id))
             epoch, head, lost = found
-            claim = _Claim(league_id, epoch, head, head.seq, has_loss=bool(lost))
+            claim = _Claim(league_id, head, head.seq, epoch=epoch, has_loss=bool(lost))
             if lost and not accept_loss:
                 self._ask(lambda connection: self._hold(connection, [claim], 0.0))
                 raise Lost(f"{lost}; {_instead(self._url)}", **lost.context)
@@ -212,7 +181,7 @@ class PostgresJournal(PostgresReader):
             if claim is None or self._end is not None:
                 return
             claim.released = Signal()
-            self._queue.put(_Append(claim, 0.0, (), lambda answer: None))
+            self._queue.put(Append(claim, 0.0, (), lambda answer: None))
         # Where the database is away, the lease runs out by itself.
         while not claim.released.wait(self._limits.retry_seconds) and self._trouble == "ok":
             pass
@@ -250,29 +219,12 @@ class PostgresJournal(PostgresReader):
             self._size = self._ask(postgres_reader.size_bytes)
         return self._size
 
-    def append(self, league_id: str, after: int, events: Sequence[Event], done: Done) -> None:
-        """Write the events, all or none; only a refusal reaches `done` before this returns."""
-        with self._queueing:
-            claim = self._claims.get(league_id)
-            refusal = self._refusal(claim, league_id, after, len(events))
-            if refusal is None:
-                assert claim is not None
-                self._queued += len(events)
-                claim.last += len(events)
-                entries = [*map(chain.entry, events)]
-                self._queue.put(_Append(claim, self._wall(), entries, done))
-        if refusal is not None:
-            done(refusal)
-
     def close(self) -> None:
         """Write what waits, unless the database is away, and let others have the leagues.
 
         The last answers are handed to `deliver` before this returns.
         """
-        with self._queueing:
-            self._end = self._end or StorageError("the journal is closed")
-        self._closing.set()
-        self._queue.put(_LAST)
+        self._stop_queueing()
         if self._thread.ident is not None:
             self._thread.join()
         self._hints.close()
@@ -280,18 +232,6 @@ class PostgresJournal(PostgresReader):
             self._close_asked()
 
     # By whoever calls.
-
-    def _refusal(
-        self, claim: _Claim | None, league_id: str, after: int, count: int
-    ) -> StorageError | None:
-        if self._end is not None:
-            return self._end
-        if claim is not None and claim.error is not None:
-            return claim.error
-        # Where nothing waits an append may be larger than the limit, or it never could be written.
-        if self.waiting and self.waiting + count > self._limits.waiting:
-            return StorageFull(f"the journal is {self.waiting:,} events behind")
-        return chain.refusal(league_id, after, claim.last if claim else None)
 
     def _ask(self, act: Callable[[Connection], _T]) -> _T:
         """Let the database do what may be done twice; on a new connection if the old one is gone.
@@ -339,9 +279,10 @@ class PostgresJournal(PostgresReader):
 
     def _write(self) -> None:
         try:
-            while self._next is not _LAST:
-                self._take()
-                self._commit(self._batch)
+            while self._next is not LAST:
+                # Wait for something to write, or until leases are to be renewed.
+                self._take(max(0.0, self._renew_at - perf_counter()))
+                self._commit()
         except Exception as error:  # Whatever it was, those who wait must be told.
             self._fail(error)
         for _ in range(2):  # Its connection may be gone, and the database there.
@@ -352,39 +293,15 @@ class PostgresJournal(PostgresReader):
             self._disconnect()
         self._disconnect()
 
-    def _take(self) -> None:
-        """Wait for something to write, or until leases are to be renewed; take all of it."""
-        seconds, size = max(0.0, self._renew_at - perf_counter()), 0
-        with suppress(Empty):
-            self._next = self._next or self._queue.get(timeout=seconds)
-            while self._next is not _LAST:
-                size += len(self._next.entries)
-                if self._batch and size > self._limits.batch:
-                    return
-                self._batch.append(self._next)
-                self._next = None
-                self._next = self._queue.get_nowait()
-
-    def _commit(self, batch: list[_Append]) -> None:
+    def _commit(self) -> None:
+        added = self._chain()
         left: dict[_Claim, list[Row]] = {}
-        added: list[Sequence[Row]] = []
-        for claim, unix_seconds, entries, _ in batch:
-            rows = left.setdefault(claim, [])
-            at = chain.moment(unix_seconds)
-            new = chain.extend(rows[-1] if rows else claim.head, claim.league_id, at, entries)
-            rows += new
-            added.append(new)
+        for append, rows in zip(self._batch, added, strict=True):
+            left.setdefault(append.claim, []).extend(rows)
         self._wait_out(lambda connection: self._step(connection, left))
-        answers = [
-            (append.done, append.claim.error or rows)
-            for append, rows in zip(batch, added, strict=True)
-        ]
-        self._settled += sum(map(len, added))
-        batch.clear()
-        if answers:
-            self.commits += 1
+        if self._batch:
             self._hints.add(claim.league_id for claim in left)
-            self._deliver(partial(_answer, answers))
+            self._settle(added)
 
     def _step(self, connection: Connection, left: dict[_Claim, list[Row]]) -> None:
         """What is to be done now; all of it may be done again after an error."""
@@ -507,14 +424,8 @@ class PostgresJournal(PostgresReader):
         _log.error("the journal in %s cannot go on: %s", self._url.of(""), error)
         if not isinstance(error, StorageError):
             error = StorageError(f"cannot write the journal in {self._url.of('')}: {error}")
-        with self._queueing:
-            self._trouble = "failed"
-            self._end = error
-            left = [*self._batch, *filter(None, [self._next])]
-            while not self._queue.empty():
-                left.append(self._queue.get())
-            self._settled = self._queued
-        self._deliver(partial(_answer, [(append.done, error) for append in left]))
+        self._trouble = "failed"
+        self._end_with(error)
 
 
 class _Hints:
@@ -557,11 +468,6 @@ class _Hints:
             self._closing.wait(self._limits.notify_seconds)
         if connection is not None:
             connection.close()
-
-
-def _answer(answers: Sequence[tuple[Done, Sequence[Row] | StorageError]]) -> None:
-    for done, result in answers:
-        done(result)
 
 
 def _instead(url: DatabaseUrl) -> str:

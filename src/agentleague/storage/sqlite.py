@@ -22,25 +22,22 @@ import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain as chained
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from threading import Event as Signal
-from threading import Lock, Thread
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from agentleague.errors import Claimed, Lost, StorageError, StorageFull
-from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
-from agentleague.storage import chain, sqlite_reader
+from agentleague.storage import sqlite_reader
 from agentleague.storage.directory import FILE_NAME, HEAD_NAME, may_hold_more, remedy
 from agentleague.storage.durable import sync_directory
 from agentleague.storage.head import HeadFile
 from agentleague.storage.lock import hold, publish, release
+from agentleague.storage.queued import LAST, Claim, QueuedJournal
 from agentleague.storage.sqlite_reader import JournalLimits, SqliteReader, connect
 
-Done = Callable[[Sequence[Row] | StorageError], None]
 ROWS_AT_ONCE = 64  # in a statement; after each one the writer queues for the interpreter again
 
 
@@ -67,17 +64,7 @@ _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 _log = logging.getLogger(__name__)
 
 
-class _Append(NamedTuple):
-    league_id: str
-    at: float
-    entries: Sequence[chain.Entry]
-    done: Done
-
-
-_LAST = _Append("", 0.0, (), lambda answer: None)  # Nothing comes behind it.
-
-
-class SqliteJournal(SqliteReader):
+class SqliteJournal(QueuedJournal[Claim], SqliteReader):
     """The journal of the manager in this directory, for the event loop to which `deliver` leads.
 
     `wall` gives the Unix seconds that rows are dated with.
@@ -91,14 +78,12 @@ class SqliteJournal(SqliteReader):
         *,
         limits: JournalLimits = JournalLimits(),  # noqa: B008
     ) -> None:
-        super().__init__(directory, limits)
+        SqliteReader.__init__(self, directory, limits)
+        super().__init__(wall, deliver, limits)
         self.pages_max = 0  # of the file, if not 0: a test fills the disk with it
-        self.commits = 0
         self.state: Literal["ok", "full", "failed"] = "ok"
         self.lost: Lost | None = None
         self._proved: Lost | None = None  # what ended it
-        self._wall = wall
-        self._deliver = deliver
         self._lock: int | None = None
         # Open as long as the claim, so that a full disk never has to take a new -wal or -shm file.
         self._connection: sqlite3.Connection | None = None
@@ -107,21 +92,6 @@ class SqliteJournal(SqliteReader):
         self._head_file: HeadFile | None = None
         self._head_failed = False
         self._synced_at = 0.0  # when the head file was, last
-        self._thread = Thread(target=self._write, name="journal", daemon=True)
-        self._heads: dict[str, Head | Row] = {}  # where the next batch goes on
-        self._last: dict[str, int] = {}  # the last row of each claimed league, queued ones counted
-        self._queue: SimpleQueue[_Append] = SimpleQueue()
-        self._batch: list[_Append] = []  # taken from the queue, and not committed yet
-        self._next: _Append | None = None  # taken too, but the batch had no room for it
-        self._queued = self._settled = 0  # events so far; and those committed or given up
-        self._queueing = Lock()  # held while the end is set: nothing is queued after it
-        self._closing = Signal()
-        self._end: StorageError | None = None  # why everything is refused
-
-    @property
-    def waiting(self) -> int:
-        """How many events are not committed yet."""
-        return self._queued - self._settled
 
     def claim(self, league_id: str, *, accept_loss: bool = False) -> Head:
         """Become the one who appends to this league.
@@ -136,7 +106,7 @@ class SqliteJournal(SqliteReader):
         """
         if self._end is not None:
             raise self._end
-        if league_id in self._last:
+        if league_id in self._claims:
             raise Claimed(f"league {league_id} is claimed already; close the journal first")
         try:
             connection = self._connection or self._start(league_id if accept_loss else None)
@@ -151,8 +121,7 @@ class SqliteJournal(SqliteReader):
                 self._head_file.sync()
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"cannot keep a journal in {self._directory}: {error}") from error
-        self._heads[league_id] = head
-        self._last[league_id] = head.seq
+        self._claims[league_id] = Claim(league_id, head, head.seq)
         return head
 
     def end(self, lost: Lost) -> Lost:
@@ -176,27 +145,12 @@ class SqliteJournal(SqliteReader):
         assert self._lock is not None, "claim a league first"
         publish(self._lock, address)
 
-    def append(self, league_id: str, after: int, events: Sequence[Event], done: Done) -> None:
-        """Write the events, all or none; only a refusal reaches `done` before this returns."""
-        with self._queueing:
-            refusal = self._refusal(league_id, after, len(events))
-            if refusal is None:
-                entries = [*map(chain.entry, events)]
-                self._queued += len(events)
-                self._last[league_id] += len(events)
-                self._queue.put(_Append(league_id, self._wall(), entries, done))
-        if refusal is not None:
-            done(refusal)
-
     def close(self) -> None:
         """Write what waits, unless the disk is full, and let another manager have the directory.
 
         The last answers are handed to `deliver` before this returns.
         """
-        with self._queueing:
-            self._end = self._end or StorageError("the journal is closed")
-        self._closing.set()
-        self._queue.put(_LAST)
+        self._stop_queueing()
         if self._connection is not None and self._lock is not None:
             self._thread.join()
             self._connection.close()
@@ -231,65 +185,37 @@ class SqliteJournal(SqliteReader):
         self._thread.start()
         return connection
 
-    def _refusal(self, league_id: str, after: int, count: int) -> StorageError | None:
-        if self._end is not None:
-            return self._end
-        # Where nothing waits an append may be larger than the limit, or it never could be written.
-        if self.waiting and self.waiting + count > self._limits.waiting:
-            return StorageFull(f"the journal is {self.waiting:,} events behind")
-        return chain.refusal(league_id, after, self._last.get(league_id))
-
     def _write(self) -> None:
         try:
             with closing(connect(self._directory, "rw")) as connection:
                 level = "FULL" if self._limits.syncs else "OFF"
                 connection.execute(f"PRAGMA synchronous = {level}")
                 self._until_there_is_room(lambda: self._take_over(connection))
-                while self._next is not _LAST:
-                    self._take()
+                assert self._head_file is not None
+                while self._next is not LAST:
+                    # Wait for something to write, or until the head file is to be synced.
+                    self._take(None if self._head_file.is_synced else self._limits.sync_seconds)
                     is_idle = not self._batch
                     if not is_idle:
-                        self._commit(connection, self._batch)
+                        self._commit(connection)
                     self._sync_head(is_idle=is_idle)
         except Exception as error:  # Whatever it was, those who wait must be told.
             self._fail(error)
 
-    def _take(self) -> None:
-        """Wait for something to write, or until the head file is to be synced; take all of it."""
-        assert self._head_file is not None
-        seconds, size = None if self._head_file.is_synced else self._limits.sync_seconds, 0
-        with suppress(Empty):
-            self._next = self._next or self._queue.get(timeout=seconds)
-            while self._next is not _LAST:
-                size += len(self._next.entries)
-                if self._batch and size > self._limits.batch:
-                    return
-                self._batch.append(self._next)
-                self._next = None
-                self._next = self._queue.get_nowait()
-
-    def _commit(self, connection: sqlite3.Connection, batch: list[_Append]) -> None:
-        rows: list[Row] = []
-        answers: list[tuple[Done, Sequence[Row] | StorageError]] = []
-        leagues = set()
-        for league_id, unix_seconds, entries, done in batch:
-            at = chain.moment(unix_seconds)
-            added = chain.extend(self._heads[league_id], league_id, at, entries)
-            if added:
-                self._heads[league_id] = added[-1]
-                leagues.add(league_id)
-            rows += added
-            answers.append((done, added))
-
+    def _commit(self, connection: sqlite3.Connection) -> None:
+        added = self._chain()
+        rows = [*chained.from_iterable(added)]
         self._until_there_is_room(lambda: self._insert(connection, rows))
-        batch.clear()
-        self._settled += len(rows)
-        self.commits += 1
+        claims = {}
+        for append, new in zip(self._batch, added, strict=True):
+            if new:
+                append.claim.head = new[-1]
+                claims[append.claim.league_id] = new[-1]
         assert self._head_file is not None
         with self._noting():  # Before anybody is told of these rows, which are on disk already.
-            for league_id in leagues:
-                self._head_file.write(league_id, self._heads[league_id])
-        self._deliver(partial(_answer, answers))
+            for league_id, head in claims.items():
+                self._head_file.write(league_id, head)
+        self._settle(added)
 
     def _until_there_is_room(self, write: Callable[[], bool]) -> None:
         while not write():
@@ -367,14 +293,8 @@ class SqliteJournal(SqliteReader):
         _log.error("the journal in %s cannot go on: %s", self._directory, error)
         if not isinstance(error, StorageError):
             error = StorageError(f"cannot write the journal in {self._directory}: {error}")
-        with self._queueing:
-            self.state = "failed"
-            self._end = error
-            left = [*self._batch, *filter(None, [self._next])]
-            while not self._queue.empty():
-                left.append(self._queue.get())
-            self._settled = self._queued
-        self._deliver(partial(_answer, [(append.done, error) for append in left]))
+        self.state = "failed"
+        self._end_with(error)
 
 
 @lru_cache(maxsize=ROWS_AT_ONCE)
@@ -382,11 +302,6 @@ def _insertion(count: int) -> str:
     rows = f"SELECT * FROM (VALUES {', '.join([_ROW] * count)})"
     # In one statement with the rows: nobody can take over in between.
     return f"INSERT INTO rows ({sqlite_reader.COLUMNS}) {rows} WHERE (SELECT epoch FROM owner) = ?"
-
-
-def _answer(answers: Sequence[tuple[Done, Sequence[Row] | StorageError]]) -> None:
-    for done, result in answers:
-        done(result)
 
 
 def prepare(directory: Path) -> sqlite3.Connection:
