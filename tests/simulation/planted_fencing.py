@@ -6,6 +6,7 @@ As in planted.py each function takes pytest's monkeypatch and breaks one rule.
 from agentleague.simulation import database_journal
 from agentleague.simulation.database import Database
 from agentleague.simulation.database_journal import DatabaseJournal
+from agentleague.simulation.league import SimulatedLeague
 from agentleague.simulation.standby import Contender
 from agentleague.storage import chain
 from simulation.planted import Hunt, release_before_commit
@@ -75,6 +76,18 @@ def nobody_asks_for_a_league_again(monkeypatch):
     monkeypatch.setattr(Contender, "_contend", once)
 
 
+def seats_are_served_while_the_league_may_be_anothers(monkeypatch):
+    """Seated players stay with a manager that is cut off, and its successor calls them in vain."""
+    build = SimulatedLeague._manager
+
+    def served(league, ports):
+        host = build(league, ports)
+        ports.transport.is_away = lambda: False
+        return host
+
+    monkeypatch.setattr(SimulatedLeague, "_manager", served)
+
+
 HUNTS = {
     appends_do_not_compare_the_epoch: Hunt("standby", "came through in epoch", 8),
     the_epoch_is_compared_in_a_statement_before: Hunt("standby", "came through in epoch", 15),
@@ -83,5 +96,6 @@ HUNTS = {
     release_before_commit: Hunt("standby", "none is on disk"),
     owners_trust_a_lease_that_is_over: Hunt("standby", "when its epoch was over"),
     renewals_do_not_compare_the_epoch: Hunt("standby", "when its epoch was over"),
+    seats_are_served_while_the_league_may_be_anothers: Hunt("standby", "never told", 90),
     nobody_asks_for_a_league_again: Hunt("standby", "nobody has taken the league over"),
 }
