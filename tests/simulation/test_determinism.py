@@ -11,6 +11,7 @@ SEEDS = {
     "liveness": (1,),
     "exhaustive": (300, 9000),
     "hostile": (7,),
+    "standby": (8,),
 }
 PRINT_TRACES = """
 from simulation.test_determinism import traces
