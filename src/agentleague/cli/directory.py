@@ -56,6 +56,15 @@ def journal_option(command: Command, is_demo: bool = False) -> Command:
     return click.option("--journal", metavar="URL", type=Place(is_url=True), help=text)(command)
 
 
+def database_option(command: Command) -> Command:
+    """--journal, for a command that needs a database."""
+    text = f"The database: postgresql://USER@HOST/DATABASE  [env var: {VARIABLE}]"
+    kind = Place(is_url=True)
+    return click.option(
+        "--journal", required=True, envvar=VARIABLE, metavar="URL", type=kind, help=text
+    )(command)
+
+
 def _chosen(named: Sequence[Any], default: str | None, *, looks: bool = True) -> Any:
     """The one place that was named, else that of the environment, else the default."""
     given = [each for each in named if each]

@@ -93,7 +93,7 @@ class Forwarder:
         self.sent += 1
         until = asyncio.get_running_loop().time() + WAIT_SECONDS
         sealed, done = self._seal.write(address, request), partial(self._answered, respond)
-        cancel = self._client.post(f"{address}{PATH}", sealed, until, done)
+        cancel = self._client.post(f"{address.partition('#')[0]}{PATH}", sealed, until, done)
         self._under_way[respond] = address, cancel
         respond.lost = partial(self._leave, respond)
         if "/seats/" in request.path:  # The owner answers strangers at once, others wait long.

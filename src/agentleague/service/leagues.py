@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from math import ceil
+from socket import gethostname
 from typing import Any
 
 import msgspec
@@ -30,9 +31,18 @@ OPERATORS = ("bind", "endpoint", "lan", "network", "port", "trusted_proxies")
 SETTINGS_NAME = "service.settings"  # what an organiser chose, kept beside the journal
 ATTEMPTS = 3  # to open a league, before it counts as failed
 LOOK_SECONDS = 0.5  # between two looks at who owns what
-LIVES_SECONDS = 4.0  # that a worker counts as one without a look of its own
 OPENING_MAX = 8  # leagues at a time
 START_LOOKS = 6  # in which all workers that were started are thought to come
+
+
+def lease_seconds(settings: ServiceSettings) -> float:
+    """How long a worker may be silent; then others look for what it owned, and open it."""
+    return settings.takeover_seconds - 1.0
+
+
+def is_near(address: str) -> bool:
+    """Whether a worker can be called from here: one that is on loopback, on this machine alone."""
+    return address.partition("#")[2] in ("", gethostname())
 
 
 def digest_of(key: str) -> bytes:
@@ -45,7 +55,7 @@ class WorkerPlace:
     """Who a worker is, and where it and its leagues are called."""
 
     worker: str  # as the journal names the owner of its leagues
-    address: str  # for other workers, such as http://127.0.0.1:41234
+    address: str  # for other workers, such as http://127.0.0.1:41234#machine
     url: str  # for agents, such as http://127.0.0.1:8000
     league: Place  # whom the leagues may call, and whose word about a source counts
 
@@ -92,10 +102,8 @@ class ServedLeagues:
 
     async def look(self) -> None:
         """See what there is; close what is archived, open what is free. Raises StorageError."""
-        place = self.place
-        self.view = await asyncio.to_thread(
-            self.table.look, place.worker, place.address, LIVES_SECONDS
-        )
+        about = self.place.worker, self.place.address, lease_seconds(self._settings)
+        self.view = await asyncio.to_thread(self.table.look, *about)
         self._looks += 1
         self.known = {each.league_id: each for each in self.view.leagues}
         for league_id in list(self.here):
@@ -125,9 +133,11 @@ class ServedLeagues:
         try:
             settings = await asyncio.to_thread(self._settings_of, league_id, at)
             game = plugins.load_game(settings.game_type)
+            here, mark, machine = self.place.address.partition("#")
             transport = ManagerTransport(replace(self.place.league, endpoint=settings.endpoint))
             transport.url = self.url_of(league_id)
-            transport.here = f"{self.place.address}/leagues/{league_id}/mcp"
+            transport.here = f"{here}/leagues/{league_id}/mcp"
+            transport.published = f"{here}/leagues/*/mcp{mark}{machine}"
             running = await open_league(settings, Home(at), transport, self._journal, game)
         except Claimed as error:
             log.info("%s: %s", league_id, error)

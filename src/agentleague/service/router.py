@@ -17,7 +17,7 @@ from agentleague.roles.stimuli import Headers
 from agentleague.runtime import metrics
 from agentleague.runtime.clock import wall
 from agentleague.service.forwarding import PATH, Forwarder, Seal
-from agentleague.service.leagues import LOOK_SECONDS, ServedLeagues
+from agentleague.service.leagues import LOOK_SECONDS, ServedLeagues, is_near
 from agentleague.service.organisers import OrganisersApi
 from agentleague.storage.leagues_table import ARCHIVED, View
 from agentleague.transport.callers import Proxies
@@ -91,8 +91,8 @@ class Router:
     ) -> None:
         league_id, slash, rest = request.path.removeprefix(PREFIX).partition("/")
         running, row = self._leagues.here.get(league_id), self._leagues.known.get(league_id)
-        is_elsewhere = bool(row and row.address and row.owner != self._leagues.place.worker)
-        sends_on = is_public and is_elsewhere and not running
+        is_elsewhere = row and row.address and row.owner != self._leagues.place.worker
+        sends_on = is_public and is_elsewhere and row and is_near(row.address) and not running
         if row is None and not running and is_public and not is_second:
             # It may have been made at another worker just now.
             again = partial(self._on_league, server, True, request, respond, True)

@@ -16,13 +16,20 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-from agentleague.errors import StorageError
+from agentleague.errors import LeagueError, StorageError
+from agentleague.protocol.hosts import is_loopback
 from agentleague.roles.settings import ManagerSettings, ServiceSettings
 from agentleague.runtime.clock import wall
 from agentleague.runtime.network import default_address, place_of_manager
 from agentleague.runtime.processes import SELF, Place, run
 from agentleague.service.forwarding import INNER_LIMITS, Seal
-from agentleague.service.leagues import LOOK_SECONDS, OPERATORS, ServedLeagues, WorkerPlace
+from agentleague.service.leagues import (
+    LOOK_SECONDS,
+    OPERATORS,
+    ServedLeagues,
+    WorkerPlace,
+    lease_seconds,
+)
 from agentleague.service.router import Router, refusal
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.kept import service_key
@@ -32,7 +39,6 @@ from agentleague.storage.postgres_reader import PostgresLimits
 from agentleague.transport.http_server import HttpServer
 
 log = logging.getLogger(__name__)
-LOOK_MARGIN = 1.0  # of the time for a take-over, that is not the lease
 FAILED = 3  # exit code: its journal cannot go on
 
 
@@ -56,14 +62,13 @@ async def serve(orders: Orders, stopped: "asyncio.Future[None]") -> int:
     """Run leagues until stopped; the exit code. Raises LeagueError."""
     settings, url = orders.settings, DatabaseUrl(orders.conninfo)
     loop = asyncio.get_running_loop()
-    limits = PostgresLimits(lease_seconds=settings.takeover_seconds - LOOK_MARGIN)
+    limits = PostgresLimits(lease_seconds=lease_seconds(settings))
     journal = PostgresJournal(url, wall, lambda call: _deliver(loop, call), limits=limits)
     table, place = PostgresLeagues(url), place_of(settings, lambda sentence: None)
     seal = Seal(await asyncio.to_thread(service_key, url))
     inner = HttpServer(_nothing, refusal=refusal, paths=frozenset(), limits=INNER_LIMITS)
     address = await _open_inner(inner, settings.internal_bind)
     own = WorkerPlace(journal.owner, address, orders.url, place)
-    journal.publish(f"{address}/leagues/*/mcp")
     leagues = ServedLeagues(settings, own, table, journal, url.of)
     router = Router(leagues, seal, settings)
     outer = HttpServer(_nothing, refusal=refusal, paths=frozenset(), names=place.names)
@@ -93,10 +98,11 @@ async def _look_on(leagues: ServedLeagues, stopped: "asyncio.Future[None]") -> N
 
 
 async def _open_inner(server: HttpServer, bind: str) -> str:
-    """Listen for other workers; the URL of that port."""
+    """Listen for other workers; the URL of that port, with the machine where it is there alone."""
     port = await server.start([bind], 0)
     host = (default_address(bind) or SELF[bind]) if bind in SELF else bind
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    machine = f"#{socket.gethostname()}" if is_loopback(host) else ""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{machine}"
 
 
 def _nothing(request: object, respond: object) -> None:
@@ -133,7 +139,11 @@ def main(arguments: Sequence[str] = ()) -> int:
             line += piece
     orders = msgspec.json.decode(line, type=Orders)
     logging.basicConfig(level=orders.level, format=f"worker {os.getpid()}: %(message)s")
-    return run(_main(orders))
+    try:
+        return run(_main(orders))
+    except LeagueError as error:  # Its parent starts it again.
+        log.error("%s", error)
+        return FAILED
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import secrets
 
 import click
 
-from agentleague.cli.database import database_option
+from agentleague.cli.directory import database_option
 from agentleague.cli.output import say
 from agentleague.storage.database_url import DatabaseUrl
 

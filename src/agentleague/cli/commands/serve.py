@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from agentleague.cli.database import database_option
+from agentleague.cli.directory import database_option
 from agentleague.cli.output import say, verbose_option
 from agentleague.cli.serving import stop_signal
 from agentleague.cli.settings_options import SettingsCommand, given_settings, settings_options

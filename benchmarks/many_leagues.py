@@ -1,4 +1,4 @@
-"""Many small leagues at once in one service: `python benchmarks/service.py --journal URL --json`.
+"""Many small leagues at once in one service: `python benchmarks/many_leagues.py --journal URL --json`.
 
 Starts `league serve` with one and with two workers in turn, on the same database, and plays the
 leagues with agents in a few processes of ours. All leagues are created first; the clock runs from
