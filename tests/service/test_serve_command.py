@@ -1,15 +1,18 @@
 """`league serve` as real processes: workers that are killed, a stand-by, an orderly end."""
 
 import asyncio
+import json
 import os
 import signal
+import subprocess
+import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from agentleague.runtime.processes import Place
-from commands import BIN, environment, free_port
+from commands import BIN, ROOT, environment, free_port, run
 from service.service_run import agents_of, ask, ended, organiser, verified
 
 SLOW_ENOUGH = {"players": 4, "cycles": 40, "standings_seconds": 0.2}
@@ -78,3 +81,78 @@ def test_leagues_of_a_worker_that_is_killed_go_on_at_another(database):
         return made
 
     check(database, asyncio.run(main()))
+
+
+def test_an_organiser_types_commands_and_no_key_is_among_their_words(database, tmp_path):
+    def typed(*words, check=True, **more):
+        env = {**environment(), "LEAGUE_JOURNAL": database, **more}
+        done = run([BIN / "league", *words], env=env, cwd=tmp_path)
+        assert not check or done.returncode == 0, done.stderr
+        return done
+
+    async def main():
+        type_ = lambda *words, **more: asyncio.to_thread(typed, *words, **more)  # noqa: E731
+        key = (await type_("organiser", "add", "ann")).stdout.strip()
+        async with serving(database) as (url, _):
+            own = {"LEAGUE_SERVICE": url, "LEAGUE_ORGANISER_KEY": key}
+            (tmp_path / "cup.toml").write_text('league_id = "cup"\nplayers = 2\n')
+            made = json.loads((await type_("leagues", "create", "cup.toml", **own)).stdout)
+            wrong = await type_("leagues", "start", "cup", check=False, **own)
+            assert (wrong.returncode, "two players" in wrong.stderr) == (1, True)
+            await ended(await agents_of(made, 2, place=PLACE))
+            assert "cup is archived" in (await type_("leagues", "archive", "cup", **own)).stderr
+            (tmp_path / "key").write_text(key)
+            file = ("leagues", "list", "--json", "--service", url, "--key-file", "key")
+            assert "chmod 600" in (await type_(*file, check=False)).stderr
+            (tmp_path / "key").chmod(0o600)
+            assert json.loads((await type_(*file)).stdout)[0]["state"] == "archived"
+            renewed = await type_("organiser", "add", "ann")
+            assert "former key counts no more" in renewed.stderr
+            assert key not in renewed.stdout
+            assert (
+                "is missing"
+                in (await type_("leagues", "list", "--service", url, check=False)).stderr
+            )
+        assert (await type_("organiser", "add", "a b", check=False)).returncode == 2
+        return made
+
+    made = asyncio.run(main())
+
+    assert verified(database, made["league_id"]).complete
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--journal", "postgresql://a:secret@127.0.0.1:1/x"), "Connection refused"),
+        (("--journal", "mysql://127.0.0.1/x"), "postgresql://"),
+        (("--workers", "0"), "workers must be a whole number"),
+        (("--endpoint", "https://league.example.org/path"), "without a path"),
+    ],
+)
+def test_a_service_that_cannot_begin_says_what_to_do(database, tmp_path, options, why):
+    env = {**environment(), "LEAGUE_JOURNAL": database}
+
+    done = run([BIN / "league", "serve", "--port", str(free_port()), *options], env=env)
+
+    assert done.returncode in (1, 2)
+    assert why in done.stderr
+    assert "secret" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_two_hundred_leagues_at_once_all_end_and_verify(database):
+    words = ["--journal", database, "--repeats", "1", "--port", str(free_port()), "--json"]
+
+    found = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / "many_leagues.py", *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=environment(),
+    )
+
+    runs = json.loads(found.stdout)["runs"]
+    assert [(each["leagues"], each["matches"]) for each in runs] == [(200, 1200)] * 2

@@ -59,8 +59,7 @@ class OrganisersApi:
         elif request.method == "POST":
             self._later(self._create(organiser, request.body), respond)
         else:
-            own = [each for each in self._leagues.view.leagues if each.organiser == organiser]
-            respond(*_json(200, {"leagues": [self._shown(each) for each in own]}))
+            self._later(self._list(organiser), respond)
 
     def one(
         self,
@@ -91,7 +90,6 @@ class OrganisersApi:
             self._later(_command(running, COMMANDS[action], request.body, caller), respond)
 
     def _shown(self, row: LeagueRow, running: Running | None = None) -> dict[str, Any]:
-        running = running or self._leagues.here.get(row.league_id)
         league = getattr(running.host.role, "league", None) if running else None
         state, _, why = row.state.partition(": ")
         shown = {"league_id": row.league_id, "state": state}
@@ -100,6 +98,11 @@ class OrganisersApi:
             round_id, players = league.round_id, league.players_total
             shown |= {"phase": str(league.phase), "round": round_id, "players": players}
         return shown
+
+    async def _list(self, organiser: str) -> Told:
+        await self._leagues.look()  # What was changed at another worker a moment ago counts too.
+        own = [each for each in self._leagues.view.leagues if each.organiser == organiser]
+        return 200, {"leagues": [self._shown(each) for each in own]}
 
     async def _set_state(self, row: LeagueRow, state: str) -> Told:
         await asyncio.to_thread(self._leagues.table.set_state, row.league_id, state)

@@ -25,7 +25,7 @@ KEY = "LEAGUE_ORGANISER_KEY"
 SECONDS = 30.0
 ATTEMPTS = 10  # while a league is between two workers
 CHOSEN = [row.name for row in describe(ManagerSettings) if row.name not in NOT_HERE]
-COLUMNS = [Column(name, name.title()) for name in ("league_id", "state", "phase", "url")]
+COLUMNS = [Column(name, name.title(), is_text=True) for name in ("state", "url", "reason")]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -62,7 +62,7 @@ def list_leagues(service: str, key_file: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(leagues, indent=2))
     else:
-        print_rows([{"phase": "", **each} for each in leagues], COLUMNS, "Your leagues")
+        print_rows([{"reason": "", **each} for each in leagues], COLUMNS, "Your leagues")
 
 
 @command.command(cls=SettingsCommand, short_help="Make a league.")
