@@ -292,6 +292,29 @@ def test_a_manager_that_is_started_again_behind_nginx_costs_nobody_a_match(termi
     assert [(row["played"], row["technical_losses"]) for row in rows] == [(1, 0), (1, 0)]
 
 
+def test_a_league_of_a_service_is_made_and_joined_through_nginx(terminal, database):
+    export, _, player, _, _ = PAGE.commands_of("Agents")
+    trust(terminal, export)
+    terminal.environment["LEAGUE_JOURNAL"] = database
+    terminal.environment["LEAGUE_SERVICE_KEY_FILE"] = str(terminal.folder / "service.key")
+    key = terminal.type("league organiser add ann --quiet").strip()
+    words = (
+        "serve --workers 1 --endpoint https://cup.example --trusted-proxies 127.0.0.1 --port 8000"
+    )
+    started(BIN / "league", *terminal.here(words).split(), env=terminal.environment)
+    wait_for(lambda: asked(terminal.folder, terminal.tls_port, "localhost") != 502)
+
+    terminal.environment["LEAGUE_ORGANISER_KEY"] = key
+    made = terminal.type("league leagues create --service https://cup.example --quiet")
+    league = json.loads(made)
+    own = player.replace("/mcp", f"/leagues/{league['league_id']}/mcp")
+    terminal.environment["LEAGUE_JOIN_CODE"] = league.get("join_code", "")
+
+    assert "Registered as P01" in terminal.serve(f"{own} --outbound").heard
+    path = f"/leagues/{league['league_id']}/metrics"
+    assert posted(terminal.folder, terminal.tls_port, path, {})[0] == 403
+
+
 @pytest.mark.slow  # A lease must run out.
 @pytest.mark.parametrize("terminal", [TWO_MANAGERS], indirect=True)
 def test_behind_nginx_a_manager_that_stood_by_goes_on_with_the_league(terminal, database):
