@@ -12,6 +12,8 @@ from agentleague.dashboard import app, live_pages, person, serving
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Page
 from agentleague.errors import LeagueError, StorageError
+from agentleague.storage.copying import copy_league
+from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.sqlite import SqliteJournal
 from commands import BIN, free_port, read_until, started
 from dashboard.served import SECONDS, served
@@ -55,6 +57,25 @@ def test_a_page_shows_the_league_and_its_twin_says_the_same_as_json(cup):
     assert LEAGUE_ID in html.text
     assert "The league is over" in html.text
     assert (twin.json["decided"], twin.json["matches"]) == (6, 6)
+
+
+def test_pages_stay_while_the_database_of_their_league_is_away(cup, own_postgres, monkeypatch):
+    monkeypatch.setenv("LEAGUE_SERVICE_KEY_FILE", str(cup / "service.key"))
+    server = own_postgres()
+    server.execute("CREATE DATABASE cups OWNER league")
+    url = DatabaseUrl.parse(server.url(f"cups#{LEAGUE_ID}"))
+    copy_league(cup, url)
+
+    async def look(pages):
+        before = await pages.get("/")
+        await asyncio.to_thread(server.stop)
+        manager = await asyncio.to_thread(pages.following.manager_url)
+        return before, manager, await pages.get("/")
+
+    before, manager, after = run(url, look)
+
+    assert (before.status, manager, after.status) == (200, "", 200)
+    assert "The league is over" in after.text
 
 
 def test_every_answer_forbids_what_a_page_does_not_need(cup):

@@ -8,12 +8,15 @@ from contextlib import closing
 
 import pytest
 
-from agentleague.errors import Damaged, Lost, StorageError
+from agentleague.errors import Claimed, Damaged, Lost, StorageError
 from agentleague.records.reading import open_league
 from agentleague.roles.settings import ManagerSettings
+from agentleague.runtime import managers
 from agentleague.runtime.host import Host
 from agentleague.runtime.managers import Home, open_manager
 from agentleague.runtime.processes import Place
+from agentleague.runtime.state_files import read_secrets
+from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import FILE_NAME, open_reader
 
 SETTINGS = ManagerSettings(league_id="league_test", players=2)
@@ -47,6 +50,25 @@ def test_a_league_can_be_read_as_soon_as_its_manager_is_there(tmp_path):
         return rows
 
     assert [row.kind for row in asyncio.run(begun())] == ["league_opened"]
+
+
+def test_the_secrets_of_a_league_that_another_manager_has_just_begun_stay(
+    database, tmp_path, monkeypatch
+):
+    url = DatabaseUrl.parse(f"{database}#league_test")
+    monkeypatch.setenv("LEAGUE_SERVICE_KEY_FILE", str(tmp_path / "service.key"))
+
+    async def begun():
+        manager = await open_manager(SETTINGS, Home(url), Place(0, hosts=("127.0.0.1",)))
+        await manager.stop()
+
+    asyncio.run(begun())
+    secrets = read_secrets(url)
+    monkeypatch.setattr(managers, "leagues_in", lambda place: ())  # as it was when it looked
+    with pytest.raises(Claimed, match="another manager has begun league_test meanwhile"):
+        asyncio.run(begun())
+
+    assert read_secrets(url) == secrets
 
 
 @pytest.mark.parametrize("has_header", [False, True])

@@ -153,6 +153,7 @@ def test_a_manager_on_a_database_is_found_while_its_lease_lasts(url):
 
 
 def test_a_database_that_is_away_is_said_without_a_password():
+    pytest.importorskip("psycopg", reason="no PostgreSQL: psycopg is not installed")
     url = DatabaseUrl.parse(f"postgresql://ann:{os.urandom(8).hex()}@127.0.0.1:9/cups#cup")
 
     with pytest.raises(StorageError, match="refused") as away:

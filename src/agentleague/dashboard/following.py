@@ -94,7 +94,10 @@ class Following:
 
     def manager_url(self) -> str:
         """Where the manager is: as it was given, or as it says in the directory while it runs."""
-        return self._manager_url or manager_address(self.directory) or ""
+        try:
+            return self._manager_url or manager_address(self.directory) or ""
+        except StorageError:  # The database is away: what is shown stays.
+            return self._called
 
     def _as_others_call_it(self, url: str) -> str:
         """The manager's URL for other machines, if its settings have one."""
