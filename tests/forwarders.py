@@ -66,6 +66,9 @@ class Forwarder:
 
         def strip(data):
             nonlocal held
+            if not self.prefix:  # It may be anything, and is handed on as it is.
+                self.requests += data.count(self._to)
+                return data
             data = held + data
             ends = (n for n in range(len(self._from) - 1, 0, -1) if data.endswith(self._from[:n]))
             length = next(ends, 0)  # Of what may go on in the next piece.

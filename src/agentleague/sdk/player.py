@@ -100,9 +100,9 @@ class Player:
         """Register, play, and return when the league is over.
 
         The manager is at port 8000 of this machine, or where the variable LEAGUE_MANAGER says,
-        unless it is given. If it is on another machine, the player listens at the address from
-        which it reaches it; `bind`, `endpoint` and every other setting of `league player` can be
-        given too, here or in the environment.
+        unless it is given; between several addresses stand commas. If it is on another machine, the
+        player listens at the address from which it reaches it; `bind`, `endpoint` and every other
+        setting of `league player` can be given too, here or in the environment.
         Its token and its history are kept in the directory `state` (default: the user's own), so
         that it is the same player when it is started again. An error ends the program with a
         sentence.
