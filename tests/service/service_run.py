@@ -8,6 +8,8 @@ from http.client import HTTPConnection
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
+import psycopg
+
 from agentleague.player import strategies
 from agentleague.records.verify import verify
 from agentleague.roles.settings import PlayerSettings, RefereeSettings, ServiceSettings
@@ -133,3 +135,10 @@ async def until(condition, seconds=60):
     async with asyncio.timeout(seconds):
         while not await asyncio.to_thread(condition):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
+
+
+def sql(database, statement, *values):
+    """What a statement gives."""
+    with closing(psycopg.connect(database, autocommit=True)) as connection:
+        cursor = connection.execute(statement, values)
+        return cursor.fetchall() if cursor.description else []

@@ -13,9 +13,9 @@ import pytest
 
 from agentleague.runtime.processes import Place
 from commands import BIN, ROOT, environment, free_port, run
-from service.service_run import agents_of, ask, ended, organiser, verified
+from service.service_run import agents_of, ask, ended, organiser, sql, until, verified
 
-SLOW_ENOUGH = {"players": 4, "cycles": 40, "standings_seconds": 0.2}
+SLOW_ENOUGH = {"players": 4, "cycles": 25, "standings_seconds": 0.2}
 PLACE = Place(0, hosts=("127.0.0.1",))
 
 
@@ -75,9 +75,10 @@ def test_leagues_of_a_worker_that_is_killed_go_on_at_another(database):
         async with serving(database, "--takeover-seconds", "3") as (url, process):
             made = await make(url, key, 3)
             agents = [each for league in made for each in await agents_of(league, 4, place=PLACE)]
-            await asyncio.sleep(1.0)  # Somewhere in the middle.
+            await until(lambda: decided(database) > 50)
             os.kill(workers_of(process)[0], signal.SIGKILL)
             await ended(agents)
+            assert sorted(epochs(database)) in ([1, 1, 2], [1, 2, 2])  # Each had its share.
         return made
 
     check(database, asyncio.run(main()))
@@ -156,3 +157,39 @@ def test_two_hundred_leagues_at_once_all_end_and_verify(database):
 
     runs = json.loads(found.stdout)["runs"]
     assert [(each["leagues"], each["matches"]) for each in runs] == [(200, 1200)] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_second_service_takes_over_and_the_first_woken_up_writes_nothing(database, blow):
+    async def main():
+        key = organiser(database, "ann")
+        options = ("--workers", "1", "--takeover-seconds", "3")
+        async with serving(database, *options) as (first, process):
+            made = await make(first, key, 2)
+            async with serving(database, *options) as (second, _):
+                known = [with_both(league, first, second) for league in made]
+                agents = [each for one in known for each in await agents_of(one, 4, place=PLACE)]
+                await until(lambda: epochs(database) and decided(database) > 50)
+                assert max(epochs(database)) == 1
+                os.killpg(process.pid, blow)
+                await until(lambda: min(epochs(database)) > 1)
+                if blow == signal.SIGSTOP:
+                    os.killpg(process.pid, signal.SIGCONT)
+                await ended(agents, 120)
+        return made
+
+    check(database, asyncio.run(main()))
+
+
+def with_both(league, first, second):
+    return {**league, "url": f"{league['url']},{league['url'].replace(first, second)}"}
+
+
+def epochs(database):
+    return [epoch for (epoch,) in sql(database, "SELECT epoch FROM agentleague.owners")]
+
+
+def decided(database):
+    rows = "SELECT count(*) FROM agentleague.rows WHERE kind = 'match_decided'"
+    return sql(database, rows)[0][0]

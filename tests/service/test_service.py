@@ -1,9 +1,8 @@
 """A service of several leagues: who is served where, and by which worker."""
 
 import asyncio
-from contextlib import closing
 
-import psycopg
+import pytest
 
 from agentleague.service.forwarding import PATH
 from commands import free_port
@@ -16,6 +15,7 @@ from service.service_run import (
     ended,
     make,
     organiser,
+    sql,
     until,
     verified,
 )
@@ -43,12 +43,6 @@ async def answered(url, status):
             got, told = await ask(url, "POST", "", QUERY)
             if got == status:
                 return told
-
-
-def sql(database, statement, *values):
-    with closing(psycopg.connect(database, autocommit=True)) as connection:
-        cursor = connection.execute(statement, values)
-        return cursor.fetchall() if cursor.description else []
 
 
 def owner_of(database, league):
@@ -272,3 +266,26 @@ def test_a_worker_that_is_stopped_hands_its_leagues_to_another_at_once(database)
 
     for league in asyncio.run(main()):
         assert verified(database, league["league_id"]).complete
+
+
+@pytest.mark.thorough
+def test_a_database_that_is_stopped_and_started_costs_no_league_anything(own_postgres):
+    server = own_postgres()
+    database = server.url("postgres", user="postgres")
+
+    async def main():
+        key = organiser(database, "ann")
+        async with a_service(database) as service:
+            made = [await make(service, key, cycles=20, **PLAYED) for _ in range(2)]
+            agents = [each for league in made for each in await agents_of(league, 4, place=SEATED)]
+            rows = "SELECT count(*) FROM agentleague.rows WHERE kind = 'match_decided'"
+            await until(lambda: sql(database, rows)[0][0] > 20)
+            await asyncio.to_thread(server.stop)
+            assert (await ask(f"{service.url}/leagues", key=key))[0] == 503
+            await asyncio.to_thread(server.start)
+            await ended(agents)
+        return made
+
+    for league in asyncio.run(main()):
+        found = verified(database, league["league_id"])
+        assert (found.complete, found.forfeited) == (True, 0)

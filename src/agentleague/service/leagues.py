@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import sha256
 from math import ceil
 from socket import gethostname
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,7 +23,11 @@ from agentleague.runtime.processes import Place, Running
 from agentleague.runtime.settings import SettingError, read_table
 from agentleague.storage.directory import JournalPlace, has_journal
 from agentleague.storage.kept import read_kept, write_kept
-from agentleague.storage.leagues_table import FAILED, OPEN, LeagueRow, LeaguesTable, View
+from agentleague.storage.service_view import FAILED, OPEN, LeagueRow, View
+
+if TYPE_CHECKING:  # An organiser's commands need no database.
+    from agentleague.storage.postgres import PostgresJournal
+    from agentleague.storage.postgres_leagues import PostgresLeagues
 
 log = logging.getLogger(__name__)
 # What the operator sets for all leagues, and no organiser.
@@ -67,8 +71,8 @@ class ServedLeagues:
         self,
         settings: ServiceSettings,
         place: WorkerPlace,
-        table: LeaguesTable,
-        journal: Any,  # one that may claim many leagues
+        table: "PostgresLeagues",
+        journal: "PostgresJournal",
         at: Callable[[str], JournalPlace],  # where a league lies, by its id
     ) -> None:
         self._settings, self.place, self._journal, self.at = settings, place, journal, at

@@ -22,7 +22,7 @@ from agentleague.runtime.processes import Running
 from agentleague.runtime.settings import Given, SettingError, check_table, read_table
 from agentleague.runtime.state_files import new_join_code, new_league_id
 from agentleague.service.leagues import OPERATORS, ServedLeagues
-from agentleague.storage.leagues_table import ARCHIVED, OPEN, LeagueRow
+from agentleague.storage.service_view import ARCHIVED, OPEN, LeagueRow
 from agentleague.transport.http_response import HttpRequest, Response
 
 STATES = {"archive": ARCHIVED, "reopen": OPEN}

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import msgspec
@@ -95,10 +95,6 @@ class Service:
         process.stdin.write(msgspec.json.encode(orders) + b"\n")
         self._workers[number] = process
         return process
-
-    def pids(self) -> Sequence[int]:
-        """The processes that run now."""
-        return [each.pid for each in self._workers.values() if each.returncode is None]
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:

@@ -19,7 +19,7 @@ from agentleague.runtime.clock import wall
 from agentleague.service.forwarding import PATH, Forwarder, Seal
 from agentleague.service.leagues import LOOK_SECONDS, ServedLeagues, is_near
 from agentleague.service.organisers import OrganisersApi
-from agentleague.storage.leagues_table import ARCHIVED, View
+from agentleague.storage.service_view import ARCHIVED, View
 from agentleague.transport.callers import Proxies
 from agentleague.transport.http import Buckets, Rate
 from agentleague.transport.http_response import Handler, HttpRequest, Response

@@ -10,8 +10,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
@@ -128,16 +127,9 @@ async def _main(orders: Orders) -> int:
     return await serve(orders, stopped)
 
 
-def main(arguments: Sequence[str] = ()) -> int:
+def main() -> int:
     """Do what the parent says, until it is gone."""
-    line = b""
-    with suppress(OSError):
-        while not line.endswith(b"\n"):
-            piece = os.read(0, 65_536)
-            if not piece:
-                return 2
-            line += piece
-    orders = msgspec.json.decode(line, type=Orders)
+    orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=Orders)
     logging.basicConfig(level=orders.level, format=f"worker {os.getpid()}: %(message)s")
     try:
         return run(_main(orders))

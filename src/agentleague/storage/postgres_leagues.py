@@ -8,10 +8,10 @@ import psycopg
 
 from agentleague.errors import Claimed
 from agentleague.storage.database_url import DatabaseUrl
-from agentleague.storage.leagues_table import LeagueRow, View
 from agentleague.storage.postgres_errors import explain
 from agentleague.storage.postgres_reader import Connection, PostgresLimits
 from agentleague.storage.postgres_schema import open_database
+from agentleague.storage.service_view import LeagueRow, View
 
 _SEEN = """INSERT INTO agentleague.workers (worker, address, seen_until)
 VALUES (%(worker)s, %(address)s, clock_timestamp() + %(seconds)s * interval '1 second')
