@@ -22,6 +22,7 @@ EVIL = "import pathlib\npathlib.Path(__file__).with_suffix('.ran').touch()\n"
 READING = [
     "agent P01 --dir cup",
     "agents --dir cup",
+    "backup cup cup.zip",
     "export cup --out files",
     "manager --dir cup --port 0 --exit",
     "match R1M1 --dir cup",
@@ -42,10 +43,13 @@ READING = [
     "set-endpoint P01 http://127.0.0.1:9/mcp --dir cup",
     "start cup",
     "watch cup",
+    "move cup moved",
 ]
 NOT_READING = {
     *("bench", "completion", "demo", "games", "init", "new", "play", "player", "referee"),
     *("schema", "simulate", "strategies"),
+    *("leagues", "organiser", "serve"),  # A service: tests/service has its own.
+    "restore",  # It copies rows, and reads none.
 }
 SERVING = {"dashboard"}  # It reads one until it is stopped: see below.
 
@@ -177,8 +181,9 @@ RUNNING = {
     "import_module": {"__init__.py", "cli/app.py", "cli/options.py"},  # names that stand there
     # Whether a name that was typed is free, or an extra is installed.
     "find_spec": {"cli/commands/new.py", "dashboard/process.py"},
-    # `league dashboard` itself, with the directory and the game that were typed.
-    "create_subprocess_exec": {"dashboard/process.py"},
+    # `league dashboard` with the directory and game that were typed; a worker of `league serve`.
+    "create_subprocess_exec": {"dashboard/process.py", "service/processes.py"},
+    "subprocess": {"service/processes.py"},  # of asyncio, for its types
     "system": {"bench/measure.py", "cli/bench_text.py"},  # the name of a field
 }
 NOBODY = {

@@ -95,9 +95,16 @@ WAYS = {
     ("transport/guard.py", "start_tls"): "on a connection that was judged",
     ("runtime/network.py", "socket"): "a datagram socket that sends nothing",
     ("runtime/network.py", "connect"): "of that socket: asks the system for the way, no more",
+    ("storage/backup_file.py", "connect"): "opens a file",
     ("storage/repair.py", "connect"): "opens a file",
     ("storage/sqlite.py", "connect"): "opens a file",
     ("storage/sqlite_reader.py", "connect"): "opens a file",
+    **{
+        (f"storage/{name}.py", "connect"): "to the database that was typed"
+        for name in ("copying", "database", "postgres", "postgres_reader", "postgres_schema")
+    },
+    ("service/worker.py", "socket"): "that its parent listens at",
+    ("service/processes.py", "create_subprocess_exec"): "its workers, which call through the guard",
     ("cli/commands/organise.py", "HTTPConnection"): "to the manager of a typed directory",
     ("bench/bare_http.py", "create_connection"): "to its own echo, in `league bench` alone",
     (

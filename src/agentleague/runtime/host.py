@@ -161,11 +161,12 @@ class Host:
             after, self._decided = self._decided, self._decided + len(events)
             ledger.journal.append(ledger.league_id, after, events, self._on_committed)
             wanted = [each for each in wanted if type(each) is not Record]
-        if self._decided == self._committed and not self._is_held():
+        is_next = self._decided == self._committed and not self._waiting
+        if is_next and not (ledger and ledger.journal.state == "away"):
             for effect in wanted:
                 self._RELEASE[type(effect)](self, effect)
         else:
-            self._waiting.append((self._decided, now, wanted))
+            self._hold(now, wanted)
         if self.on_step:
             self.on_step()
 
@@ -180,29 +181,33 @@ class Host:
         for each in (self._calls, self._timers, self._waiting, self._replies):
             each.clear()
 
+    def _hold(self, now: float, wanted: Sequence[Effect]) -> None:
+        """Carry these out when what was decided is on disk, and the league surely its own."""
+        self._waiting.append((self._decided, now, wanted))
+        if self._decided == self._committed:
+            self._release_later()
+
+    def _release_later(self) -> None:
+        """The league may be another manager's by now: look again in a while."""
+        if _AWAY not in self._timers:
+            when = self._clock.now() + self._limits.away_seconds
+            self._timers[_AWAY] = self._clock.call_at(when, self._come_back)
+
+    def _come_back(self) -> None:
+        del self._timers[_AWAY]
+        self._on_committed(())
+
     def _on_committed(self, rows: Sequence[ports.Row] | StorageError) -> None:
         if isinstance(rows, StorageError):
             self._stop(rows)
             return
-        self._keep_hashes(rows)
-        self._committed = rows[-1].seq
-        self._release()
-
-    def _is_held(self) -> bool:
-        """Whether the league may be another manager's by now; if so, it looks again later."""
-        if _AWAY not in self._timers:
-            if not (self._ledger and self._ledger.journal.state == "away"):
-                return False
-            when = self._clock.now() + self._limits.away_seconds
-            self._timers[_AWAY] = self._clock.call_at(when, self._come_back)
-        return True
-
-    def _come_back(self) -> None:
-        del self._timers[_AWAY]
-        self._release()
-
-    def _release(self) -> None:
-        if self._has_failed or self._is_held():
+        if rows:
+            self._keep_hashes(rows)
+            self._committed = rows[-1].seq
+        if self._has_failed:
+            return
+        if (self._ledger and self._ledger.journal.state == "away") or _AWAY in self._timers:
+            self._release_later()
             return
         now, times = self._clock.now(), self.disk_times
         while self._waiting and self._waiting[0][0] <= self._committed:
