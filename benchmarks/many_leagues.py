@@ -1,4 +1,4 @@
-"""Many small leagues at once in one service: `python benchmarks/many_leagues.py --journal URL --json`.
+"""Many small leagues at once in one service: `python benchmarks/many_leagues.py --journal URL`.
 
 Starts `league serve` with one and with two workers in turn, on the same database, and plays the
 leagues with agents in a few processes of ours. All leagues are created first; the clock runs from
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from agentleague.cli.output import print_json, say
+from agentleague.cli.output import counted, print_json, say
 from agentleague.player import strategies
 from agentleague.records.verify import verify
 from agentleague.roles.settings import PlayerSettings, RefereeSettings
@@ -55,11 +55,6 @@ def main() -> None:
     ]
     if given.json:
         print_json({"runs": found})
-    for each in found:
-        say(
-            f"{each['workers']} workers: {each['leagues']} leagues, {each['matches']} matches in "
-            f"{each['seconds']:.1f} s, {each['per_second']:.0f} matches/s"
-        )
 
 
 def measure(given: argparse.Namespace, workers: int) -> dict[str, Any]:
@@ -101,6 +96,8 @@ def measure(given: argparse.Namespace, workers: int) -> dict[str, Any]:
     matches = sum(_verified(given.journal, each["league_id"]) for each in made)
     rate = matches / seconds
     own = {"workers": workers, "leagues": len(made), "matches": matches}
+    about = f"{len(made)} leagues, {matches} matches in {seconds:.1f} s"
+    say(f"{counted(workers, 'worker')}: {about}, {rate:.0f} matches/s")
     return {**own, "seconds": seconds, "per_second": rate}
 
 
