@@ -123,6 +123,7 @@ REFUSED = [
     ({"players": 2_000}, "players is 2000, and players_max is 1000"),
     ({"join_code": "1234"}, "join_code can be guessed"),
     ({"league_id": "../x"}, "league_id must be"),
+    ({"league_id": "cup\n"}, "league_id must be"),
     ([], "send the settings as a JSON object"),
 ]
 

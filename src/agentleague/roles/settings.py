@@ -21,7 +21,8 @@ Players = Annotated[int, Meta(ge=2, le=1_000_000)]
 Points = Annotated[int, Meta(ge=-1_000_000, le=1_000_000)]
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 Name = Annotated[str, Meta(max_length=50)]
-Id = Annotated[str, Meta(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # It becomes a folder's name.
+# It becomes a folder's name and part of a path; `$` would let a line end behind it through.
+Id = Annotated[str, Meta(max_length=64, pattern=r"^[A-Za-z0-9_-]*\Z")]
 Network = Literal["local", "lan"]
 RefereeAccess = Literal["local", "code", "anyone"]
 TieBreak = Literal["head_to_head", "wins", "technical_losses", "player_id"]
