@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -226,14 +227,20 @@ def test_registrations_over_the_rate_wait_for_their_turn_and_none_is_lost(tmp_pa
     assert run(scenario()) == [f"P{number:02}" for number in range(1, 26)]
 
 
-def test_one_address_of_the_network_has_few_connections_to_a_manager(tmp_path):
+def test_one_address_of_the_network_has_few_connections_to_a_manager_unless_it_is_a_proxy(tmp_path):
     address = default_address()
     if not address or ":" in address:
         pytest.skip("this machine is in no network: it has no address but loopback")
     place = Place(0, hosts=(address,), server=ServerLimits(connections_per_source=3))
+    behind = replace(place, trusted_proxies=(address,))
+
+    async def proxied():
+        async with manager(tmp_path / "proxied", behind) as connect:
+            busy = [await connect() for _ in range(4)]
+            return {(await each.ask(QUERY))[0] for each in busy}
 
     async def scenario():
-        async with manager(tmp_path, place) as connect:
+        async with manager(tmp_path / "plain", place) as connect:
             idle = await connect()
             busy = [await connect(), await connect()]
             for line in busy:
@@ -247,3 +254,4 @@ def test_one_address_of_the_network_has_few_connections_to_a_manager(tmp_path):
             return closed, (await refused.answer())[0]
 
     assert run(scenario()) == (True, 503)
+    assert run(proxied()) == {200}

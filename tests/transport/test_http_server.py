@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from agentleague.errors import LeagueError
 from agentleague.roles.stimuli import read_headers
+from agentleague.transport.callers import Proxies
 from agentleague.transport.http_server import (
     HttpRequest,
     HttpServer,
@@ -599,7 +600,7 @@ def test_a_request_in_parts_waits_for_the_rest_also_where_its_head_was_forgotten
     run(talk)
 
 
-def test_one_source_has_few_connections_and_loopback_many() -> None:
+def test_one_source_has_few_connections_and_loopback_or_a_proxy_many() -> None:
     async def talk() -> None:
         async with serving(limits=ServerLimits(connections_per_source=2)) as (server, _):
 
@@ -609,6 +610,8 @@ def test_one_source_has_few_connections_and_loopback_many() -> None:
                 return wire, connection
 
             near = [connect("127.0.0.1") for _ in range(3)] + [connect("::1") for _ in range(3)]
+            server.is_proxy = Proxies(["192.0.2.9"]).trusts
+            proxied = [connect("192.0.2.9") for _ in range(3)]
             (first, _), (second, busy) = connect("192.0.2.7"), connect("192.0.2.7")
             other, _ = connect("192.0.2.8")
             busy.data_received(b"P")
@@ -620,7 +623,7 @@ def test_one_source_has_few_connections_and_loopback_many() -> None:
             assert first.is_closed
             assert fourth.sent.startswith(b"HTTP/1.1 503 ")
             assert not any(wire.is_closed for wire in (second, third, other))
-            assert not any(wire.is_closed for wire, _ in near)
+            assert not any(wire.is_closed for wire, _ in near + proxied)
             server._connections.clear()
 
     run(talk)

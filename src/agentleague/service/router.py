@@ -63,6 +63,7 @@ class Router:
         own = partial(self._on_league, server, is_public)
         show = partial(self._on_service, server, partial(self._show_metrics, server))
         server.refusal_delay, server.health = self._refusal_delay, self._health
+        server.is_proxy = self._proxies.trusts
         server.route("/metrics", ("GET",), show)
         server.route(f"{PREFIX}*", ("GET", "POST"), own)
         if not is_public:

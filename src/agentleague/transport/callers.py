@@ -38,13 +38,14 @@ class Proxies:
             is_named = host == self.own_name or host.startswith(f"{self.own_name}:")
             is_hidden = is_named and is_loopback(peer) and not self._trusted
             return "" if is_hidden else peer
-        if not self._trusts(peer):
+        if not self.trusts(peer):
             return ""
         hops = [hop.strip() for hop in headers.get("x-forwarded-for", "").split(",")]
-        last = next((hop for hop in reversed(hops) if not self._trusts(hop)), "")
+        last = next((hop for hop in reversed(hops) if not self.trusts(hop)), "")
         return last if is_address(last) else ""
 
-    def _trusts(self, address: str) -> bool:
+    def trusts(self, address: str) -> bool:
+        """Whether a proxy is at this address."""
         return is_address(address) and any(
             ip_address(address) in network for network in self._trusted
         )

@@ -183,7 +183,7 @@ class HttpTransport:
             names=self._policy.names,
             limits=self._policy.server or usual,
         )
-        server.refusal_delay = self._refusal_delay
+        server.refusal_delay, server.is_proxy = self._refusal_delay, self._policy.proxies.trusts
         starting = codec.encode({"status": "starting", "role": self._policy.receiver})
         server.health = lambda: (503, starting, (("Retry-After", "1"),))
         return server

@@ -38,8 +38,8 @@ class ServerLimits:
     request_seconds: float = 5.0  # From the first byte of a request to its last.
     idle_seconds: float = 30.0  # Between requests, and while a peer does not read its answers.
     connections: int = 4_096  # Of all peers; never more than half the descriptor limit.
-    connections_per_source: int = 64  # Of one address that is not this machine.
-    connections_of_loopback: int = 3_072  # Of this machine; at most three quarters of all.
+    connections_per_source: int = 64  # Of one address, neither this machine nor a proxy.
+    connections_of_loopback: int = 3_072  # Of this machine, or a proxy; at most 3/4 of all.
     pipelined: int = 64  # Requests of a connection that wait for answers before reading pauses.
     held: int = 2_048  # Refusals of all peers that wait to be told; who adds one is dropped.
 

@@ -48,6 +48,8 @@ class HttpServer:
         self.refusal, self.limits = refusal, limits
         # How long our own answers wait.
         self.refusal_delay: Callable[[str], float] = lambda source: 0.0
+        # Whether many come from one address: it may have as many connections as this machine.
+        self.is_proxy: Callable[[str], bool] = lambda source: False
         self.checks = RequestChecks(limits, names)
         self.health: Health = lambda: (200, b'{"status":"ok"}', ())
         self.route("/health", ("GET",), lambda request, respond: respond(*self.health()))
@@ -161,8 +163,10 @@ class HttpServer:
             self._drained.set_result(None)
 
     def _group_of(self, whose: str) -> "_Group":
-        limit = self._near_max if whose == _NEAR else self.limits.connections_per_source
-        return self._of.get(whose) or _Group(limit)
+        if whose in self._of:
+            return self._of[whose]
+        is_many = whose == _NEAR or self.is_proxy(whose)
+        return _Group(self._near_max if is_many else self.limits.connections_per_source)
 
     def _join(self, connection: "_Connection", own: "_Group") -> None:
         own.size += 1
