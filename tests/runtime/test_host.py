@@ -32,7 +32,7 @@ from agentleague.roles.stimuli import (
     Told,
     Woken,
 )
-from agentleague.runtime.host import Host, HostLimits, Ledger
+from agentleague.runtime.host import Host, HostLimits, JournalArchive, Ledger
 from agentleague.simulation.clock import VirtualClock
 from agentleague.storage.memory import MemoryJournal
 
@@ -629,3 +629,10 @@ def test_a_closed_host_calls_off_what_it_began_and_tells_who_waits_to_come_again
     assert len(role.told) == told
     wire.ask(QUERY, Caller("127.0.0.1"), heard.append)
     assert [error.http_status for error in heard] == [503, 503]
+
+
+def test_an_archive_reads_no_journal_for_a_row_that_its_host_knows():
+    archive = JournalArchive(None, "league_test")
+    archive.hashes = {7: b"\x01\x02"}
+
+    assert archive.hash_of(7) == "0102"

@@ -50,6 +50,7 @@ class JournalArchive:
         self, journal: ports.JournalReader, league_id: str, at_hand: int = MATCHES_AT_HAND
     ) -> None:
         self.at_hand = at_hand
+        self.hashes: Mapping[int, bytes] = {}  # of the newest rows, which its host knows
         self._journal, self._league_id = journal, league_id
 
     def find(self, first: int, last: int, match_id: str) -> Iterator[tuple[int, Event]]:
@@ -60,6 +61,8 @@ class JournalArchive:
 
     def hash_of(self, seq: int) -> str | None:
         """The hash of a row; None if it is not there, or not what was written."""
+        if known := self.hashes.get(seq):  # Agents ask for these often, and nothing waits.
+            return known.hex()
         try:
             row = next(self._journal.read(self._league_id, seq - 1), None)
         except Damaged:
@@ -100,7 +103,7 @@ class Host:
         self.disk_times = Times()  # that steps waited for the disk
         self._has_failed = False  # If so, the role may be ahead of its journal, and decides nothing
         self._decided = self._committed = 0  # numbers of the last event decided, and on disk
-        self._hashes: dict[int, bytes] = {}  # of the newest rows, which receipts name
+        self.hashes: dict[int, bytes] = {}  # of the newest rows, which receipts name
         self._receipts: dict[int, Receipt] = {}  # given lately, by their rows
         # Effects, behind which event they wait, and since when.
         self._waiting: deque[tuple[int, float, Sequence[Effect]]] = deque()
@@ -358,7 +361,7 @@ class Host:
         receipt = self._receipts.get(seq)
         if receipt is None:  # A lock and a report, and at the end of a round all, get the same one.
             try:
-                row_hash = self._hashes.get(seq)
+                row_hash = self.hashes.get(seq)
                 if row_hash is None:
                     row_hash = next(self._ledger.journal.read(self._ledger.league_id, seq - 1)).hash
                 receipt = self._ledger.receipt(seq, row_hash.hex())
@@ -381,7 +384,7 @@ class Host:
         return [(to, [given.get(id(each), each) for each, _ in letter]) for to, letter in letters]
 
     def _keep_hashes(self, rows: Iterable[ports.Row]) -> None:
-        hashes, most = self._hashes, self._limits.hashes
+        hashes, most = self.hashes, self._limits.hashes
         hashes.update([(row.seq, row.hash) for row in rows])
         if len(hashes) > most:  # The older half of them is on disk.
             for seq in list(islice(hashes, len(hashes) - most // 2)):

@@ -151,6 +151,7 @@ async def open_league(
     manager.league.manager_url = transport.url
     ledger = Ledger(journal, league_id, receipt=manager.receipt)
     host = Host(manager, transport.clock, transport.http, ledger=ledger)
+    archive.hashes = host.hashes
     transport.http.is_away = lambda: journal.state == "away"
     if journal.lost and journal.lost.context["league_id"] == league_id:
         manager.lost_until = journal.lost.context["lost_until"]
