@@ -111,11 +111,10 @@ def test_another_program_at_the_port_is_told_apart():
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer():
-            for _ in range(2):
-                client, _ = listener.accept()
-                with client:
-                    client.recv(1000)
-                    client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            client, _ = listener.accept()
+            with client:
+                client.recv(1000)
+                client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
         Thread(target=answer, daemon=True).start()
         url = f"postgresql://ann@127.0.0.1:{listener.getsockname()[1]}/cups"

@@ -142,7 +142,7 @@ async def open_league(
     head = await asyncio.to_thread(journal.claim, league_id, accept_loss=home.accepts_loss)
     if head.seq and not is_there:  # Its secrets must stay.
         raise Claimed(f"another manager has begun {league_id} meanwhile; type the same again")
-    journal.publish(transport.published or transport.here)
+    await asyncio.to_thread(journal.publish, transport.published or transport.here)
     secrets = await asyncio.to_thread(_kept, home, is_there)
     guard, archive = transport.place.guard, JournalArchive(journal, league_id)
     manager = Manager(

@@ -115,6 +115,7 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
         self._owner, self._address, self._size = uuid4().hex, "", 0
         self._asking = RLock()  # held while `_asked` is used: by the loop, and by who claims
         self._asked: Connection | None = None
+        self._holding = Lock()  # else a renewal could put back the address before the last one
         self._hints = _Hints(url, limits)
         # Of the thread alone:
         self._connection: Connection | None = None
@@ -334,9 +335,10 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
         if not claims:
             return set()
         seconds = self._limits.lease_seconds if seconds is None else seconds
-        address = self._address if seconds else ""
-        values = {**self._claimed(claims), "seconds": seconds, "address": address}
-        return {league_id for (league_id,) in connection.execute(_RENEW, values)}
+        with self._holding:
+            address = self._address if seconds else ""
+            values = {**self._claimed(claims), "seconds": seconds, "address": address}
+            return {league_id for (league_id,) in connection.execute(_RENEW, values)}
 
     def _drop_written(self, connection: Connection, claim: _Claim, rows: list[Row]) -> None:
         tail = postgres_reader.last_head(connection, claim.league_id)
