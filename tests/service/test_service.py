@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from agentleague.service.forwarding import PATH
+from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.kept import MOVED, write_kept
 from commands import free_port
 from service.service_run import (
     SEATED,
@@ -208,24 +210,25 @@ def test_a_league_that_cannot_be_opened_is_shown_as_failed_and_disturbs_no_other
     async def main():
         key = organiser(database, "ann")
         async with a_service(database, workers=1) as service:
-            bad, good = [await make(service, key, players=4) for _ in range(2)]
-            for league in (bad, good):
+            bad, gone, good = [await make(service, key, players=4) for _ in range(3)]
+            for league in (bad, gone, good):
                 await answered(league["url"], 200)
         sql(
             database,
             "UPDATE agentleague.rows SET body = body || ' ' WHERE league_id = %s",
             bad["league_id"],
         )
+        moved = DatabaseUrl.parse(database).of(gone["league_id"])
+        await asyncio.to_thread(write_kept, moved, MOVED, b"./cup")
         async with a_service(database, workers=1) as service:
-            url = f"{service.url}/leagues/{bad['league_id']}"
-            await until(
-                lambda: (
-                    "not what was written"
-                    in ask_now(url, "GET", key, None, "")[1].get("reason", "")
-                )
-            )
-            assert (await ask(f"{url}/mcp", "POST", "", QUERY))[0] == 503
-            assert (await ask(f"{url}/mcp", "POST", "", QUERY))[0] == 503
+            for league, why in ((bad, "not what was written"), (gone, "was moved to ./cup")):
+                url = f"{service.url}/leagues/{league['league_id']}"
+
+                def reason(of=url):
+                    return ask_now(of, "GET", key, None, "")[1].get("reason", "")
+
+                await until(lambda: why in reason())  # noqa: B023
+                assert (await ask(f"{url}/mcp", "POST", "", QUERY))[0] == 503
             own = {**good, "url": f"{service.url}/leagues/{good['league_id']}/mcp"}
             await ended(await agents_of(own, 4, place=SEATED))
 

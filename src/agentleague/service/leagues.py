@@ -143,10 +143,11 @@ class ServedLeagues:
             transport.here = f"{here}/leagues/{league_id}/mcp"
             transport.published = f"{here}/leagues/*/mcp{mark}{machine}"
             running = await open_league(settings, Home(at), transport, self._journal, game)
-        except Claimed as error:
-            log.info("%s: %s", league_id, error)
         except (LeagueError, SettingError) as error:
-            await self._fail(league_id, error)
+            if isinstance(error, Claimed) and "owner" in error.context:  # Another worker was first.
+                log.info("%s: %s", league_id, error)
+            else:
+                await self._fail(league_id, error)
         else:
             self._began(row, running)
 
