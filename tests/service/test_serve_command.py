@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -115,6 +116,9 @@ def test_an_organiser_types_commands_and_no_key_is_among_their_words(database, t
                 in (await type_("leagues", "list", "--service", url, check=False)).stderr
             )
         assert (await type_("organiser", "add", "a b", check=False)).returncode == 2
+        await type_("backup", f"{database}#cup", "cup.zip")
+        with ZipFile(tmp_path / "cup.zip") as backup:  # It can go on with a manager of its own.
+            assert made["join_code"] in backup.read("manager.settings").decode()
         return made
 
     made = asyncio.run(main())

@@ -21,6 +21,7 @@ from agentleague.runtime import plugins
 from agentleague.runtime.managers import Home, ManagerTransport, kept_rules, open_league
 from agentleague.runtime.processes import Place, Running
 from agentleague.runtime.settings import SettingError, read_table
+from agentleague.runtime.state_files import keep_settings
 from agentleague.storage.directory import JournalPlace, has_journal
 from agentleague.storage.kept import read_kept, write_kept
 from agentleague.storage.service_view import FAILED, OPEN, LeagueRow, View
@@ -156,7 +157,10 @@ class ServedLeagues:
         own = {name: getattr(self._settings, name) for name in OPERATORS}
         if own["endpoint"]:
             own["endpoint"] = self.url_of(league_id)
-        kept = msgspec.json.decode(read_kept(at, SETTINGS_NAME) or b"{}")
+        text = read_kept(at, SETTINGS_NAME)
+        if text is None:  # Without them it would have no codes.
+            raise SettingError("it was not made to the end; archive it, and create another")
+        kept = msgspec.json.decode(text)
         rules = kept_rules(at) if has_journal(at) else {}
         given = {**read_table(ManagerSettings, kept).values, **rules, **own}
         given |= {"league_id": league_id, "dashboard": False, "files": False}
@@ -164,7 +168,9 @@ class ServedLeagues:
 
     def keep_settings(self, league_id: str, given: Mapping[str, Any]) -> None:
         """Keep what the organiser chose until the league is opened. Raises StorageError."""
-        write_kept(self.at(league_id), SETTINGS_NAME, msgspec.json.encode(given))
+        at = self.at(league_id)
+        write_kept(at, SETTINGS_NAME, msgspec.json.encode(given))
+        keep_settings(at, given)  # They go along with a backup or a move, to a manager of its own.
 
     def _began(self, row: LeagueRow, running: Running) -> None:
         league_id, role = row.league_id, running.host.role

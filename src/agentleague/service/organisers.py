@@ -195,7 +195,7 @@ def _settle(answered: "asyncio.Future[Any]", answer: Any) -> None:
 
 
 def _no_key() -> Told:
-    how = "send your organiser's key in the header Authorization: Bearer KEY"
+    how = "this needs an organiser's key that counts, in the header Authorization: Bearer KEY"
     return 401, {"error": how}
 
 

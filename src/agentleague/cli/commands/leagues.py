@@ -25,7 +25,9 @@ KEY = "LEAGUE_ORGANISER_KEY"
 SECONDS = 30.0
 ATTEMPTS = 10  # while a league is between two workers
 CHOSEN = [row.name for row in describe(ManagerSettings) if row.name not in NOT_HERE]
-COLUMNS = [Column(name, name.title(), is_text=True) for name in ("state", "url", "reason")]
+HEADERS = {"league_id": "League", "state": "State", "url": "URL", "reason": "Reason"}
+COLUMNS = [Column(name, header, is_text=True) for name, header in HEADERS.items()]
+OTHERS = ("approve", "remove", "add_player", "add_referee", "set_endpoint", "rule")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -105,7 +107,7 @@ for _name, _text in {
 
 @command.command("tell", short_help="Send a league another command of its organiser.")
 @click.argument("league_id")
-@click.argument("what", metavar="COMMAND")
+@click.argument("what", metavar="COMMAND", type=click.Choice(OTHERS))
 @click.argument("params", metavar="[NAME=VALUE]...", nargs=-1)
 @service_options
 def tell(
