@@ -1,31 +1,13 @@
 """What `manager`, `referee` and `player` share: they serve until the end, or until Ctrl-C."""
 
 import asyncio
-import signal
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agentleague.cli.output import log_to_stderr, say
 from agentleague.roles.settings import PlayerSettings, RefereeSettings
-from agentleague.runtime.processes import Running, run
+from agentleague.runtime.processes import Running, run, stop_signal
 from agentleague.runtime.state_files import StateFile, Whose, kept
-
-
-def stop_signal() -> asyncio.Future[None]:
-    """Done after Ctrl-C or SIGTERM; call this before there is anything to stop."""
-    loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[None] = loop.create_future()
-
-    def stop() -> None:
-        if not stopped.done():
-            stopped.set_result(None)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(number, stop)
-        except NotImplementedError:  # Windows: Ctrl-C raises KeyboardInterrupt instead.
-            break
-    return stopped
 
 
 def serve_agent(

@@ -99,7 +99,7 @@ async def open_manager(
     await transport.open()  # First, so that a busy port leaves no trace.
     if isinstance(home.at, DatabaseUrl):
         transport.published = published(transport.url, transport.here)
-    deliver = partial(_deliver, asyncio.get_running_loop())
+    deliver = partial(deliver_to, asyncio.get_running_loop())
     opened: list[Running] = []
 
     def on_lost(league_id: str, error: Claimed) -> None:
@@ -182,7 +182,7 @@ def _replay(host: Host, rows: Iterator[Row]) -> None:
         gc.enable()
 
 
-def _deliver(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+def deliver_to(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
     """Run on the loop's thread; when the loop is gone, nobody waits any more."""
     if not loop.is_closed():
         loop.call_soon_threadsafe(call)

@@ -7,10 +7,10 @@ when that is closed: a worker does not outlive its parent.
 import asyncio
 import logging
 import os
-import signal
 import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 from msgspec import Struct
@@ -19,8 +19,9 @@ from agentleague.errors import LeagueError, StorageError
 from agentleague.protocol.hosts import is_loopback
 from agentleague.roles.settings import ManagerSettings, ServiceSettings
 from agentleague.runtime.clock import wall
+from agentleague.runtime.managers import deliver_to
 from agentleague.runtime.network import default_address, place_of_manager
-from agentleague.runtime.processes import SELF, Place, run
+from agentleague.runtime.processes import SELF, Place, run, stop_signal
 from agentleague.service.forwarding import INNER_LIMITS, Seal
 from agentleague.service.leagues import (
     LOOK_SECONDS,
@@ -60,9 +61,9 @@ def place_of(settings: ServiceSettings, say: Callable[[str], None]) -> Place:
 async def serve(orders: Orders, stopped: "asyncio.Future[None]") -> int:
     """Run leagues until stopped; the exit code. Raises LeagueError."""
     settings, url = orders.settings, DatabaseUrl(orders.conninfo)
-    loop = asyncio.get_running_loop()
+    deliver = partial(deliver_to, asyncio.get_running_loop())
     limits = PostgresLimits(lease_seconds=lease_seconds(settings))
-    journal = PostgresJournal(url, wall, lambda call: _deliver(loop, call), limits=limits)
+    journal = PostgresJournal(url, wall, deliver, limits=limits)
     table, place = PostgresLeagues(url), place_of(settings, lambda sentence: None)
     seal = Seal(await asyncio.to_thread(service_key, url))
     inner = HttpServer(_nothing, refusal=refusal, paths=frozenset(), limits=INNER_LIMITS)
@@ -108,22 +109,15 @@ def _nothing(request: object, respond: object) -> None:
     """No path of a service has the handler of an agent."""
 
 
-def _deliver(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(call)
-
-
 async def _main(orders: Orders) -> int:
-    loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[None] = loop.create_future()
+    stopped, loop = stop_signal(), asyncio.get_running_loop()
 
-    def stop() -> None:
+    def parent_is_gone() -> None:
+        loop.remove_reader(0)  # Its end can be read again and again.
         if not stopped.done():
             stopped.set_result(None)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
-    loop.add_reader(0, lambda: None if os.read(0, 1) else stop())
+    loop.add_reader(0, parent_is_gone)
     return await serve(orders, stopped)
 
 

@@ -104,6 +104,15 @@ def damaged(league_id: str, seq: int, why: str = "is missing or not what was wri
     return Damaged(sentence, league_id=league_id, seq=seq, why=why)
 
 
+def gone(league_id: str, last: int, proved: Head) -> str:
+    """That rows up to one that is proved are not there behind the last."""
+    if last >= proved.seq:
+        return f"row {proved.seq} of league {league_id} is not the one that was committed"
+    if last + 1 == proved.seq:
+        return f"row {proved.seq} of league {league_id} was committed and is gone"
+    return f"rows {last + 1} to {proved.seq} of league {league_id} were committed and are gone"
+
+
 def is_intact(row: Sequence[object], seq: int, previous: bytes) -> bool:
     """Whether this is the row of that number that was written behind the one with this hash."""
     if not is_typed(row) or row[1] != seq:

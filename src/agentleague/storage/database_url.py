@@ -57,8 +57,3 @@ class DatabaseUrl:
 
     def __repr__(self) -> str:
         return f"DatabaseUrl({str(self)!r})"
-
-
-def is_database_url(text: str) -> bool:
-    """Whether a database is meant, and no path."""
-    return text.startswith(tuple(f"{scheme}://" for scheme in SCHEMES))

@@ -63,15 +63,6 @@ def write_kept(place: JournalPlace, name: str, data: bytes) -> None:
     )
 
 
-def delete_kept(place: JournalPlace, name: str) -> None:
-    """Keep nothing under this name any more."""
-    if isinstance(place, Path):
-        (place / name).unlink(missing_ok=True)
-        return
-    about = (place.league_id, name)
-    ask(place, "DELETE FROM agentleague.kept WHERE league_id = %s AND name = %s", *about)
-
-
 def check_not_moved(place: JournalPlace) -> None:
     """Raises Claimed if the league goes on at another place."""
     to = read_kept(place, MOVED)

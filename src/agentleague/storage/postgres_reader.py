@@ -268,11 +268,7 @@ def find_lost(connection: Connection, league_id: str, proved: Head) -> Lost | No
     last = last_head(connection, league_id).seq
     if last >= proved.seq and _head_at(connection, league_id, proved.seq) == proved:
         return None
-    if last >= proved.seq:
-        sentence = f"row {proved.seq} of league {league_id} is not the one that was committed"
-    else:
-        rows = f"rows {last + 1} to {proved.seq}"
-        sentence = f"{rows} of league {league_id} were committed and are gone"
+    sentence = chain.gone(league_id, last, proved)
     seq, until, text = min(last, proved.seq - 1), proved.seq, proved.hash.hex()
     return Lost(sentence, league_id=league_id, seq=seq, lost_until=until, hash=text)
 

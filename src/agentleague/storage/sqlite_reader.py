@@ -173,13 +173,7 @@ def _lost(directory: Path, league_id: str, head: Head) -> Lost | None:
                     return None
     if head.seq == 0:
         return None
-    if last >= head.seq:
-        sentence = f"row {head.seq} of league {league_id} is not the one that was committed"
-    elif last + 1 == head.seq:
-        sentence = f"row {head.seq} of league {league_id} was committed and is gone"
-    else:
-        rows = f"rows {last + 1} to {head.seq}"
-        sentence = f"{rows} of league {league_id} were committed and are gone"
+    sentence = chain.gone(league_id, last, head)
     return Lost(sentence, league_id=league_id, seq=last, lost_until=head.seq)
 
 

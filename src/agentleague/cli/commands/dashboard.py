@@ -13,12 +13,11 @@ import click
 from agentleague.cli.directory import OWN_NAMES, directory_argument
 from agentleague.cli.options import Number
 from agentleague.cli.output import say
-from agentleague.cli.serving import stop_signal
 from agentleague.errors import LeagueError, StorageError
 from agentleague.records.reading import no_league
 from agentleague.runtime.network import manager_url, place_of_pages
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import run
+from agentleague.runtime.processes import run, stop_signal
 from agentleague.storage.directory import JournalPlace, has_journal_file, open_reader
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from agentleague.cli.directory import (
 from agentleague.cli.output import say
 from agentleague.cli.progress import Progress
 from agentleague.cli.reading import see_all
-from agentleague.cli.serving import stop_signal, until_stopped
+from agentleague.cli.serving import until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
     given_settings,
@@ -42,7 +42,7 @@ from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.managers import Home, kept_rules, open_manager
 from agentleague.runtime.network import check_wish, place_of_manager
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import CannotListen, run
+from agentleague.runtime.processes import CannotListen, run, stop_signal
 from agentleague.runtime.settings import Given, as_toml, check_table, describe
 from agentleague.runtime.state_files import kept_settings, new_join_code, new_league_id
 from agentleague.storage.database_url import DatabaseUrl

@@ -8,12 +8,11 @@ import click
 
 from agentleague.cli.directory import database_option
 from agentleague.cli.output import say, verbose_option
-from agentleague.cli.serving import stop_signal
 from agentleague.cli.settings_options import SettingsCommand, given_settings, settings_options
 from agentleague.errors import LeagueError
 from agentleague.roles.settings import ServiceSettings
 from agentleague.runtime.network import check_wish
-from agentleague.runtime.processes import CannotListen, run
+from agentleague.runtime.processes import CannotListen, run, stop_signal
 from agentleague.storage.database_url import DatabaseUrl
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
