@@ -106,7 +106,11 @@ def test_an_organiser_sees_and_changes_own_leagues_alone(database):
             assert (await ask(league["url"], "POST", "", sent))[1]["result"]["success"]
             assert (await ask(f"{url}/archive", "POST", ann, {}))[1]["state"] == "archived"
             await answered(league["url"], 404)
-            assert (await ask(f"{service.url}/leagues", "POST", ann, {}))[0] == 201
+            second = await make(service, ann)
+            assert (await ask(f"{url}/reopen", "POST", ann, {}))[0] == 409
+            other = f"{service.url}/leagues/{second['league_id']}"
+            await answered(f"{other}/mcp", 200)
+            assert (await ask(f"{other}/archive", "POST", ann, {}))[0] == 200
             assert (await ask(f"{url}/reopen", "POST", ann, {}))[1]["state"] == "open"
             await until(lambda: owner_of(database, league))
 

@@ -176,7 +176,7 @@ class ServiceSettings:
     default_league: Id = ""
     """The league of agents that know only /mcp; the only one there is unless given."""
     leagues_max: Annotated[int, Meta(ge=1, le=100_000)] = 100
-    """No organiser has more leagues than that, archived ones aside."""
+    """No organiser has more leagues than that; with the archived ones ten times as many."""
     players_max: Players = 1_000
     """No league has more players than that."""
     port: Port = 8000

@@ -105,7 +105,11 @@ class OrganisersApi:
         return 200, {"leagues": [self._shown(each) for each in own]}
 
     async def _set_state(self, row: LeagueRow, state: str) -> Told:
-        await asyncio.to_thread(self._leagues.table.set_state, row.league_id, state)
+        table, most = self._leagues.table, self._settings.leagues_max
+        if state == OPEN:
+            await asyncio.to_thread(table.reopen, row.league_id, row.organiser, most)
+        else:
+            await asyncio.to_thread(table.set_state, row.league_id, state)
         return 200, {"league_id": row.league_id, "state": state}
 
     async def _create(self, organiser: str, body: bytes) -> Told:

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 
 from agentleague.errors import Claimed
+from agentleague.protocol.printable import counted
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.postgres_errors import explain
 from agentleague.storage.postgres_reader import Connection, PostgresLimits
@@ -30,7 +31,14 @@ SELECT %(league_id)s, %(organiser)s, 'creating'
 WHERE NOT EXISTS (SELECT FROM agentleague.rows WHERE league_id = %(league_id)s)
 AND NOT EXISTS (SELECT FROM agentleague.owners WHERE league_id = %(league_id)s)
 ON CONFLICT DO NOTHING RETURNING league_id"""
-_COUNT = """SELECT count(*) FROM agentleague.leagues WHERE organiser = %s AND state <> 'archived'"""
+_REOPEN = """UPDATE agentleague.leagues SET state = 'open'
+WHERE league_id = %(league_id)s AND organiser = %(organiser)s RETURNING league_id"""
+# Held to the end of the transaction: who counts next sees what was added.
+_ALONE = "SELECT pg_advisory_xact_lock(hashtext('agentleague'), hashtext(%(organiser)s))"
+_COUNT = """SELECT count(*) FILTER (WHERE state <> 'archived' AND league_id <> %(league_id)s),
+    count(*) FILTER (WHERE league_id <> %(league_id)s)
+FROM agentleague.leagues WHERE organiser = %(organiser)s"""
+ALL_FACTOR = 10  # so many times as many with the archived ones: all workers read the whole table
 
 
 class PostgresLeagues:
@@ -59,12 +67,30 @@ class PostgresLeagues:
 
     def create(self, league_id: str, organiser: str, most: int) -> None:
         """A new league of this organiser. Raises Claimed: it has too many, or the name is taken."""
-        [[number]] = self._run([(_COUNT, (organiser,))])[0]
-        if number >= most:
-            raise Claimed(f"you have {number} leagues, and may have {most}; archive one first")
-        about = {"league_id": league_id, "organiser": organiser}
-        if not self._run([(_CREATE, about)])[0]:
+        if not self._add(_CREATE, league_id, organiser, most):
             raise Claimed(f"league_id {league_id!r} is taken; choose another, or leave it out")
+
+    def reopen(self, league_id: str, organiser: str, most: int) -> None:
+        """Let a league run again. Raises Claimed: its organiser has too many."""
+        self._add(_REOPEN, league_id, organiser, most)
+
+    def _add(self, statement: str, league_id: str, organiser: str, most: int) -> list[Any]:
+        about = {"league_id": league_id, "organiser": organiser}
+        with self._lock:
+            self._execute([("BEGIN", None), (_ALONE, about)])
+            [[number, in_all]] = self._execute([(_COUNT, about)])[0]
+            fits = number < most and in_all < ALL_FACTOR * most
+            added = self._execute([(statement, about)])[0] if fits else []
+            self._execute([("COMMIT", None)])
+        if number >= most:
+            there = counted(number, "league")
+            raise Claimed(f"you have {there}, and may have {most}; archive one first")
+        if not fits:
+            raise Claimed(
+                f"you have {in_all} leagues, archived ones included, and may have no more; ask "
+                "who runs this service"
+            )
+        return added
 
     def set_state(self, league_id: str, state: str) -> None:
         """Open, archived, or failed and why. Raises StorageError."""
@@ -86,14 +112,18 @@ class PostgresLeagues:
             self._connection = None
 
     def _run(self, statements: Sequence[tuple[str, Any]]) -> list[list[Any]]:
-        """The rows of each statement, which may be run twice. Raises StorageError."""
+        """The rows of each statement. Raises StorageError."""
         with self._lock:
-            try:
-                if self._connection is None or self._connection.closed:
-                    self._connection = open_database(self._url, PostgresLimits())
-                cursors = [self._connection.execute(*each) for each in statements]
-                return [list(each) if each.description else [] for each in cursors]
-            except psycopg.Error as error:
-                if self._connection is not None:
-                    self._connection.close()
-                raise explain(error, self._url) from None
+            return self._execute(statements)
+
+    def _execute(self, statements: Sequence[tuple[str, Any]]) -> list[list[Any]]:
+        """The same, by who has the lock."""
+        try:
+            if self._connection is None or self._connection.closed:
+                self._connection = open_database(self._url, PostgresLimits())
+            cursors = [self._connection.execute(*each) for each in statements]
+            return [list(each) if each.description else [] for each in cursors]
+        except psycopg.Error as error:
+            if self._connection is not None:
+                self._connection.close()
+            raise explain(error, self._url) from None
