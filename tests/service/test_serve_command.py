@@ -1,4 +1,4 @@
-"""`league serve` as real processes: workers that are killed, a stand-by, an orderly end."""
+"""`league serve` as real processes: workers that are killed, an orderly end."""
 
 import asyncio
 import json
@@ -161,33 +161,6 @@ def test_two_hundred_leagues_at_once_all_end_and_verify(database):
 
     runs = json.loads(found.stdout)["runs"]
     assert [(each["leagues"], each["matches"]) for each in runs] == [(200, 1200)] * 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_second_service_takes_over_and_the_first_woken_up_writes_nothing(database, blow):
-    async def main():
-        key = organiser(database, "ann")
-        options = ("--workers", "1", "--takeover-seconds", "3")
-        async with serving(database, *options) as (first, process):
-            made = await make(first, key, 2)
-            async with serving(database, *options) as (second, _):
-                known = [with_both(league, first, second) for league in made]
-                agents = [each for one in known for each in await agents_of(one, 4, place=PLACE)]
-                await until(lambda: epochs(database) and decided(database) > 50)
-                assert max(epochs(database)) == 1
-                os.killpg(process.pid, blow)
-                await until(lambda: min(epochs(database)) > 1)
-                if blow == signal.SIGSTOP:
-                    os.killpg(process.pid, signal.SIGCONT)
-                await ended(agents, 120)
-        return made
-
-    check(database, asyncio.run(main()))
-
-
-def with_both(league, first, second):
-    return {**league, "url": f"{league['url']},{league['url'].replace(first, second)}"}
 
 
 def epochs(database):
