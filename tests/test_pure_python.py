@@ -51,7 +51,6 @@ def test_where_the_helpers_cannot_be_imported_asyncio_and_parsers_in_python_do(w
     [
         ("1", ["asyncio", "agentleague.transport.pure_parsers"]),
         ("0", ["uvloop", "httptools"]),
-        ("", ["uvloop", "httptools"]),
     ],
 )
 def test_a_variable_does_without_them_where_they_are_installed(value, used):

@@ -82,7 +82,13 @@ async def nothing(process, way):
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="it looks for workers in /proc")
 @pytest.mark.parametrize(
-    ("trouble", "its_end"), [(killed, nothing), (stopped, woken), (cut_off, connected)]
+    ("trouble", "its_end"),
+    [
+        # The same in fewer processes: test_leagues_of_a_worker_that_is_killed_go_on_at_another.
+        pytest.param(killed, nothing, marks=pytest.mark.slow),
+        (stopped, woken),
+        (cut_off, connected),
+    ],
 )
 def test_a_league_goes_on_at_the_stand_by(database, trouble, its_end):
     async def main():

@@ -182,7 +182,10 @@ MANAGER = {
     "journal_rows_total": Metric(
         "Rows, also before a restart; match_assigned: a match was given out again.", _rows, "kind"
     ),
-    "journal_bytes": Metric("Size of the file.", lambda agent: agent.journal.size_bytes()),
+    "journal_bytes": Metric(
+        "Room it takes; in a database, that of all leagues together.",
+        lambda agent: agent.journal.size_bytes(),
+    ),
     "journal_state": Metric(
         "1 for its state; full: the league waits for room on the disk; away: for the database.",
         lambda agent: _one_of(agent.journal.state, "ok", "full", "away", "failed"),

@@ -210,13 +210,13 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
 
     def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
         """Of the committed rows from `first` to `last` those in whose body this text stands."""
-        if self._trouble == "away":  # The loop must not wait for it.
+        if self.state == "away":  # The loop must not wait for it.
             raise StorageError("the database is away")
         return self._ask(lambda at: postgres_reader.find(at, league_id, first, last, text))
 
     def size_bytes(self) -> int:
         """How much room the rows of all leagues take; while the database is away, took."""
-        if self._trouble == "ok":
+        if self.state == "ok":
             self._size = self._ask(postgres_reader.size_bytes)
         return self._size
 

@@ -25,7 +25,7 @@ KEY = "LEAGUE_ORGANISER_KEY"
 SECONDS = 30.0
 ATTEMPTS = 10  # while a league is between two workers
 CHOSEN = [row.name for row in describe(ManagerSettings) if row.name not in NOT_HERE]
-HEADERS = {"league_id": "League", "state": "State", "url": "URL", "reason": "Reason"}
+HEADERS = {"league_id": "League", "state": "State", "url": "URL"}
 COLUMNS = [Column(name, header, is_text=True) for name, header in HEADERS.items()]
 OTHERS = ("approve", "remove", "add_player", "add_referee", "set_endpoint", "rule")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -63,8 +63,11 @@ def list_leagues(service: str, key_file: Path | None, as_json: bool) -> None:
     leagues = _ask(service, key_file, "GET", "/leagues")["leagues"]
     if as_json:
         click.echo(json.dumps(leagues, indent=2))
-    else:
-        print_rows([{"reason": "", **each} for each in leagues], COLUMNS, "Your leagues")
+        return
+    print_rows(leagues, COLUMNS, "Your leagues")
+    for each in leagues:
+        if "reason" in each:
+            say(printable(f"{each['league_id']}: {each['reason']}"))
 
 
 @command.command(cls=SettingsCommand, short_help="Make a league.")
