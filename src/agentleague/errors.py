@@ -43,6 +43,7 @@ LeagueError
     ├── Claimed                  another manager writes there
     ├── Damaged                  a row is not what was written
     │   └── Lost                     rows that were committed are gone
+    ├── StorageAway              no database now; the same may succeed later
     └── StorageFull              no room now; the same batch may succeed later
 """
 
@@ -340,6 +341,10 @@ class Damaged(StorageError):
 
 class Lost(Damaged):
     """Rows of `league_id` that were committed are gone: those after `seq`, up to `lost_until`."""
+
+
+class StorageAway(StorageError):
+    """The database does not answer, or takes nobody in, now; the same may succeed later."""
 
 
 class StorageFull(StorageError):

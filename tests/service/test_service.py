@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from agentleague.service.forwarding import PATH
+from agentleague.service.leagues import LOOK_SECONDS
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.kept import MOVED, write_kept
 from commands import free_port
@@ -297,3 +298,36 @@ def test_a_database_that_is_stopped_and_started_costs_no_league_anything(own_pos
     for league in asyncio.run(main()):
         found = verified(database, league["league_id"])
         assert (found.complete, found.forfeited) == (True, 0)
+
+
+def test_a_database_without_connections_for_a_while_ends_no_league(database, postgres):
+    async def main():
+        key = organiser(database, "ann")
+        async with a_service(database, workers=1, takeover_seconds=3) as service:
+            league = await make(service, key, players=2)
+            await until(lambda: owner_of(database, league))
+            take = "UPDATE agentleague.owners SET owner = 'other', epoch = epoch + 1, lease_until ="
+            name = database.rpartition("/")[2]
+            postgres.execute(f"{take} clock_timestamp() + interval '2 s'", name)
+            postgres.execute(f"ALTER DATABASE {name} CONNECTION LIMIT 1")
+            await asyncio.sleep(2 + 5 * LOOK_SECONDS)  # It is free, and cannot be opened.
+            postgres.execute(f"ALTER DATABASE {name} CONNECTION LIMIT -1")
+            await ended(await agents_of(league, 2, place=SEATED))
+
+    asyncio.run(main())
+
+
+def test_a_league_that_nothing_foresaw_is_shown_as_failed_and_owned_by_nobody(database):
+    async def main():
+        key = organiser(database, "ann")
+        async with a_service(database, workers=1) as service:
+            league = await make(service, key)
+            await answered(league["url"], 200)
+        at = DatabaseUrl.parse(database).of(league["league_id"])
+        write_kept(at, "service.settings", b"[1]")
+        async with a_service(database, workers=1) as service:
+            url = f"{service.url}/leagues/{league['league_id']}"
+            await until(lambda: ask_now(url, "GET", key, None, "")[1].get("state") == "failed")
+            assert not owner_of(database, league)
+
+    asyncio.run(main())

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentleague.errors import Claimed, Damaged, LeagueError, StorageError
+from agentleague.errors import (
+    Claimed,
+    Damaged,
+    LeagueError,
+    StorageAway,
+    StorageError,
+    StorageFull,
+)
 from agentleague.manager.role import Manager
 from agentleague.roles.settings import ManagerSettings, ServiceSettings
 from agentleague.runtime import plugins
@@ -194,8 +201,11 @@ class ServedLeagues:
 
     def _opened(self, league_id: str, task: asyncio.Task[None]) -> None:
         del self._opening[league_id]
-        if not task.cancelled() and task.exception():
-            log.error("%s could not be opened", league_id, exc_info=task.exception())
+        error = None if task.cancelled() else task.exception()
+        if error:
+            log.error("%s could not be opened", league_id, exc_info=error)
+            fault = LeagueError(f"a fault of this program: {type(error).__name__}; see its log")
+            self._later(self._fail(league_id, fault))
 
     def _lost(self, league_id: str, error: Claimed) -> None:
         """Another worker owns it now: decide and send nothing more."""
@@ -216,8 +226,11 @@ class ServedLeagues:
         """Show why a league cannot be run; a database that is away is no such reason."""
         await asyncio.to_thread(self._journal.release, league_id)
         self._attempts[league_id] += 1
+        if self._attempts[league_id] <= ATTEMPTS:
+            log.error("%s cannot be run: %s", league_id, error)
+        if isinstance(error, StorageAway | StorageFull):
+            return
         is_passing = isinstance(error, StorageError) and not isinstance(error, Damaged)
-        log.error("%s cannot be run: %s", league_id, error)
         if is_passing and self._attempts[league_id] < ATTEMPTS:
             return
         try:

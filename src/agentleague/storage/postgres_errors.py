@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import psycopg
 
-from agentleague.errors import StorageError, StorageFull
+from agentleague.errors import StorageAway, StorageError, StorageFull
 from agentleague.protocol.printable import one_line
 from agentleague.storage.database_url import DatabaseUrl
 
@@ -61,7 +61,8 @@ def explain(error: psycopg.Error, url: DatabaseUrl) -> StorageError:
     words = one_line(" ".join(str(error).split()), 500)
     told = (remedy for text, remedy in _WORDS.items() if text in words)
     remedy = _REMEDIES.get(state, "") if state else next(told, "")
-    kind = StorageFull if state == NO_ROOM else StorageError
+    kind = StorageAway if is_passing(error) else StorageError
+    kind = StorageFull if state == NO_ROOM else kind
     return kind(f"the database {url.of('')} says: {words}{remedy and f'; {remedy}'}")
 
 
