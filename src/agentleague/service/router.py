@@ -96,9 +96,12 @@ class Router:
         sends_on = is_public and is_elsewhere and row and is_near(row.address) and not running
         if row is None and not running and is_public and not is_second:
             # It may have been made at another worker just now.
-            again = partial(self._on_league, server, True, request, respond, True)
-            asyncio.get_running_loop().call_later(2 * LOOK_SECONDS, again)
-        elif self._api.takes(rest) and not (sends_on and self._api.needs_owner(rest)):
+            self._on_service(server, partial(self._look_again, server), request, respond)
+        elif (
+            (rest or not slash)
+            and self._api.takes(rest)
+            and not (sends_on and self._api.needs_owner(rest))
+        ):
             about = partial(self._api.one, row, running, rest)
             self._on_service(server, about, request, respond)
         elif running:
@@ -110,6 +113,10 @@ class Router:
         else:
             unknown = errors.UnknownLeague(f"there is no league at {request.path[:100]}")
             self._refuse_later(server, request, respond, unknown)
+
+    def _look_again(self, server: HttpServer, request: HttpRequest, respond: Response) -> None:
+        again = partial(self._on_league, server, True, request, respond, True)
+        asyncio.get_running_loop().call_later(2 * LOOK_SECONDS, again)
 
     def _on_service(
         self, server: HttpServer, act: Handler, request: HttpRequest, respond: Response
