@@ -1,9 +1,12 @@
 """What a worker sends on to another: only who has the service key can, once, and not later."""
 
+import asyncio
+
 import pytest
+from msgspec.structs import replace
 
 from agentleague.errors import TokenInvalid
-from agentleague.service.forwarding import REPLAY_SECONDS, Seal
+from agentleague.service.forwarding import HELD_MAX, REPLAY_SECONDS, Forwarder, Seal
 from agentleague.transport.http_response import HttpRequest
 
 HERE = "http://127.0.0.1:4000"
@@ -50,3 +53,37 @@ def test_what_is_remembered_of_hops_does_not_grow_for_ever():
         seal.read(seal.write(HERE, REQUEST), HERE)
 
     assert len(seal._seen) <= 3
+
+
+class Held:
+    """Where an answer is to go; it counts those whose connections are counted no more."""
+
+    number, lost = 0, None
+
+    def hold(self):
+        Held.number += 1
+
+
+def test_one_address_cannot_take_all_connections_by_asking_at_seats_of_another_worker():
+    async def main():
+        silent = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+        forwarder = Forwarder(Seal(b"key"), lambda *about: None)
+        asked = replace(REQUEST, path="/leagues/cup/seats/P01/poll")
+        waiting = [Held() for _ in range(HELD_MAX + 10)]
+        for each in waiting:
+            forwarder.send(address, asked, each)
+        assert Held.number == HELD_MAX
+        for each in waiting[:3]:
+            each.lost()
+        forwarder.send(address, replace(asked, source="10.0.0.8"), Held())
+        assert Held.number == HELD_MAX + 1
+        for _ in range(10):
+            forwarder.send(address, asked, Held())
+        assert Held.number == HELD_MAX + 4
+        forwarder.give_up(set())
+        assert not forwarder._held
+        await forwarder.stop()
+        silent.close()
+
+    asyncio.run(main())

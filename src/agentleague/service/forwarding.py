@@ -6,7 +6,7 @@ It is read at a worker's internal port alone: at the public one there is no such
 
 import asyncio
 import hmac
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
@@ -29,6 +29,7 @@ REPLAY_SECONDS = 30.0  # that two machines' clocks may differ, and that a reques
 WAIT_SECONDS = 3_700.0  # longer than a referee waits at a seat: it leaves by itself
 ANYWHERE = ("0.0.0.0/0", "::/0")
 ANSWER_BYTES = 16_000_000
+HELD_MAX = 1_024  # connections of one address that wait at seats elsewhere, beside its usual ones
 # A sealed request holds head and body of one that the public port took.
 INNER_LIMITS = ServerLimits(body_bytes=32_768, connections_per_source=4_096)
 OUTER_LIMITS = ClientLimits(body_bytes=ANSWER_BYTES, connections_per_origin=4_096)
@@ -85,7 +86,8 @@ class Forwarder:
     def __init__(self, seal: Seal, refuse: Callable[[Response, int, Any], None]) -> None:
         self._seal, self._refuse = seal, refuse
         self._client = HttpClient(Guard("lan", ANYWHERE), limits=OUTER_LIMITS)
-        self._under_way: dict[Response, tuple[str, Callable[[], None]]] = {}
+        self._under_way: dict[Response, tuple[str, str, Callable[[], None]]] = {}
+        self._held = Counter[str]()  # of each address
         self.sent = 0
 
     def send(self, address: str, request: HttpRequest, respond: Response) -> None:
@@ -94,23 +96,34 @@ class Forwarder:
         until = asyncio.get_running_loop().time() + WAIT_SECONDS
         sealed, done = self._seal.write(address, request), partial(self._answered, respond)
         cancel = self._client.post(f"{address.partition('#')[0]}{PATH}", sealed, until, done)
-        self._under_way[respond] = address, cancel
         respond.lost = partial(self._leave, respond)
-        if "/seats/" in request.path:  # The owner answers strangers at once, others wait long.
+        # The owner alone knows who is no stranger: so this is for some of them, too.
+        is_held = "/seats/" in request.path and self._held[request.source] < HELD_MAX
+        self._under_way[respond] = address, request.source if is_held else "", cancel
+        if is_held:
+            self._held[request.source] += 1
             respond.hold()
 
     def give_up(self, addresses: set[str]) -> None:
         """Wait no longer for workers that are gone: who asked comes again."""
-        for respond, (address, _) in list(self._under_way.items()):
+        for respond, (address, *_) in list(self._under_way.items()):
             if address not in addresses:
                 self._leave(respond)
                 self._refuse(respond, 503, None)
 
     def _leave(self, respond: Response) -> None:
-        self._under_way.pop(respond)[1]()
+        self._end(respond)()
+
+    def _end(self, respond: Response) -> Callable[[], None]:
+        """Count it no more; what cancels it."""
+        _, held, cancel = self._under_way.pop(respond)
+        self._held[held] -= 1
+        if self._held[held] <= 0:
+            del self._held[held]
+        return cancel
 
     def _answered(self, respond: Response, got: HttpAnswer) -> None:
-        del self._under_way[respond]
+        self._end(respond)
         if got.error or got.status != 200:
             self._refuse(respond, 503, None)
             return
