@@ -2,6 +2,8 @@
 
 import os
 import stat
+import traceback
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,12 @@ from agentleague.storage.directory import (
     dir_option,
     manager_address,
     open_journal,
+    open_reader,
     published,
     with_league,
 )
 from agentleague.storage.kept import key_file, read_kept, write_kept
+from agentleague.storage.postgres_reader import PostgresLimits, connect
 
 
 @pytest.fixture
@@ -48,6 +52,8 @@ def begin(postgres, url, league_id):
     [
         ("postgres://ann:s%40me@db:5433/cups#cup", "postgresql://ann@db:5433/cups#cup"),
         ("postgresql://db/cups?sslmode=verify-full&password=same", None),
+        ("postgresql://db/cups?sslmode=verify-full&PassWord=same&sslpassword=same", None),
+        ("postgresql://db/cups?oauth_client_secret=a&scram_client_key=b&sslmode=verify-full", None),
         ("postgresql://one:1,two:2/cups", "postgresql://one:1,two:2/cups"),
         ("postgresql://[::1]:5432/cups", "postgresql://[::1]:5432/cups"),
         ("postgresql:///?service=cups", "postgresql:///?service=cups"),
@@ -62,7 +68,8 @@ def test_a_url_is_shown_without_its_password(typed, shown):
 
 
 @pytest.mark.parametrize(
-    "password", ["s@zyx", "s/zyx", "s?zyx", "s#zyx", "1#zyx", "1?zyx", "s:zyx", "5%zyx"]
+    "password",
+    ["s@zyx", "s/zyx", "s?zyx", "s#zyx", "1#zyx", "1?zyx", "s:zyx", "5%zyx", "zyx%00", "zyx\0"],
 )
 def test_a_password_that_breaks_the_url_is_not_repeated(password):
     with pytest.raises(StorageError, match="%40 for @") as wrong:
@@ -105,6 +112,42 @@ def test_what_was_put_under_another_league_cannot_be_read(url, postgres):
 
     with pytest.raises(StorageError, match=r"admin\.token of .*#other is not what a manager"):
         read_kept(url.of("other"), "admin.token")
+
+
+@pytest.mark.parametrize("data", [b"", b"short", b"longer than a nonce and a tag"])
+def test_what_somebody_else_wrote_into_the_database_is_no_secret_of_ours(url, postgres, data):
+    write_kept(url, "admin.token", b"secret")
+    changed = f"UPDATE agentleague.kept SET data = '{data.decode()}' WHERE league_id = 'cup'"
+    postgres.execute(changed, url.conninfo.rpartition("/")[2])
+
+    with pytest.raises(StorageError, match=r"admin\.token of .*#cup is not what a manager"):
+        read_kept(url, "admin.token")
+
+
+def test_a_url_that_the_driver_cannot_read_is_in_no_traceback():
+    url = DatabaseUrl.parse("postgresql://ann:zyx@[::1]x/cups#cup")
+
+    with pytest.raises(StorageError) as wrong:
+        read_kept(url, "admin.token")
+
+    assert "zyx" not in "".join(traceback.format_exception(wrong.value))
+
+
+def test_functions_of_other_roles_are_not_run_by_ours(url, postgres):
+    database = url.conninfo.rpartition("/")[2]
+    for name, of, to in (
+        ("pg_total_relation_size", "text", "bigint"),
+        ("unnest", "text[]", "text"),
+    ):
+        postgres.execute(
+            f"CREATE FUNCTION public.{name}({of}) RETURNS {to} LANGUAGE plpgsql AS "
+            "$$BEGIN RAISE EXCEPTION 'run as %', current_user; END$$",
+            database,
+        )
+
+    assert open_reader(url).size_bytes() > 0
+    with closing(connect(url, PostgresLimits())) as connection:
+        assert connection.execute("SELECT unnest('{a}'::text[])").fetchall() == [("a",)]
 
 
 @pytest.mark.parametrize("has_another", [False, True])

@@ -7,7 +7,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from agentleague.errors import StorageError
 
 SCHEMES = ("postgresql", "postgres")
-SECRET_OPTIONS = frozenset({"password", "sslpassword"})
+# Of PostgreSQL's options, and of those who misspell one: what is secret is named like this.
+SECRET_OPTION = re.compile("pass(?!file)|secret|scram_", re.IGNORECASE)
 FORM = "postgresql://USER@HOST:5432/DATABASE#LEAGUE_ID"
 MALFORMED = (
     f"a database is named as {FORM}; in a password, write each of @ : / ? # % and the space by "
@@ -25,7 +26,8 @@ class DatabaseUrl:
     @classmethod
     def parse(cls, text: str) -> "DatabaseUrl":
         """Raises StorageError, whose text does not repeat what may be a password."""
-        scheme, _, rest = text.strip().partition("://")
+        text = text.strip()
+        scheme, _, rest = text.partition("://")
         rest, _, league_id = rest.partition("#")
         try:
             parts = urlsplit(f"//{rest}")
@@ -36,7 +38,7 @@ class DatabaseUrl:
         # A password that is not written by numbers ends too early: the rest stands elsewhere.
         others = f"{user}{parts.path}{parts.query}{league_id}"
         is_whole = user.count(":") <= 1 and parts.path.count("/") <= 1
-        is_clear = not re.search("@|%(?![0-9a-fA-F]{2})", others)
+        is_clear = not re.search("@|%(?![0-9a-fA-F]{2})|%00", others) and text.isprintable()
         is_port = all(port.isdecimal() for port in ports if port)
         if not (scheme in SCHEMES and is_whole and is_clear and is_port):
             raise StorageError(MALFORMED)
@@ -49,7 +51,7 @@ class DatabaseUrl:
     def __str__(self) -> str:
         parts = urlsplit(self.conninfo)
         user, at, hosts = parts.netloc.rpartition("@")
-        options = [each for each in parse_qsl(parts.query) if each[0] not in SECRET_OPTIONS]
+        options = [each for each in parse_qsl(parts.query) if not SECRET_OPTION.search(each[0])]
         query = f"?{urlencode(options, safe='/,')}" if options else ""
         league = f"#{quote(self.league_id)}" if self.league_id else ""
         netloc = f"{user.partition(':')[0]}{at}{hosts}"

@@ -44,7 +44,7 @@ def read_kept(place: JournalPlace, name: str) -> bytes | None:
     nonce, text = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
     try:
         return _cipher(place).decrypt(nonce, text, _about(place, name))
-    except InvalidTag:
+    except (InvalidTag, ValueError):  # It may be shorter than a nonce.
         raise StorageError(f"{name} of {place} is not what a manager has kept there") from None
 
 

@@ -249,7 +249,7 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
                 self._close_asked()
                 if is_old and is_passing(error):
                     return self._ask(act)
-                raise explain(error, self._url) from error
+                raise explain(error, self._url) from None
 
     def _close_asked(self) -> None:
         if self._asked is not None:

@@ -72,4 +72,4 @@ def explaining(url: DatabaseUrl) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise explain(error, url) from error
+        raise explain(error, url) from None  # Its own text may repeat the URL, password and all.

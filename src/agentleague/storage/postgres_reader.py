@@ -96,13 +96,14 @@ def connect(url: DatabaseUrl, limits: PostgresLimits, *, writes: bool = False) -
     }
     connection: Connection = Connection.connect(autocommit=True, **options)
     try:
+        # Else a role that may create functions in `public` could have its own ones run by ours.
+        wanted = "SET search_path = pg_catalog"
         if writes:
             seconds = limits.statement_seconds
             connection.seconds = seconds + 1  # The server says it first, if it can.
-            connection.execute(
-                "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '5s'; "
-                f"SET statement_timeout = {round(seconds * 1000)}".encode()
-            )
+            wanted += "; SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '5s"
+            wanted += f"'; SET statement_timeout = {round(seconds * 1000)}"
+        connection.execute(wanted.encode())
         return connection
     except BaseException:
         connection.close()
@@ -201,7 +202,7 @@ class _LaterRows:
         except psycopg.Error as error:
             self.close()
             if not (self._was_there and is_passing(error)):
-                raise explain(error, self._url) from error
+                raise explain(error, self._url) from None
             return []
         if found:
             self._after = found[-1].seq
@@ -234,7 +235,9 @@ class _LaterRows:
 def schema_version(connection: Connection, url: DatabaseUrl) -> int:
     """The format of the journals of a database; 0 if there are none."""
     try:
-        version = int(_one(connection, "SELECT version FROM agentleague.format")[0])
+        version = int(
+            _one(connection, "SELECT coalesce(max(version), 0) FROM agentleague.format")[0]
+        )
     except psycopg.Error as error:
         if error.sqlstate in NOT_THERE:
             return 0
