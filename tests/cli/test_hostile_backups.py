@@ -14,6 +14,11 @@ LEAGUE = played()
 MANIFEST, JOURNAL = "manifest.json", "journal.sqlite"
 VIEW = "ALTER TABLE rows RENAME TO others; CREATE VIEW rows AS SELECT * FROM others"
 TRIGGER = "CREATE TRIGGER evil AFTER INSERT ON rows BEGIN DELETE FROM rows; END"
+COMPUTED = """DROP TABLE rows; CREATE TABLE rows (
+    league_id TEXT NOT NULL, seq INTEGER NOT NULL, at TEXT NOT NULL, kind TEXT NOT NULL,
+    version INTEGER NOT NULL, body BLOB NOT NULL AS (zeroblob(1000000000)), hash BLOB NOT NULL,
+    PRIMARY KEY (league_id, seq)
+);"""
 
 
 @pytest.fixture
@@ -55,6 +60,12 @@ def link(name):
     return info
 
 
+def packed(name, method):
+    info = zipfile.ZipInfo(name)
+    info.compress_type = method
+    return info, b"token"
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize(
     ("change", "said"),
@@ -80,6 +91,8 @@ def link(name):
         (lambda own, at: put(own, journal_sqlite=own[JOURNAL][:8192]), "malformed"),
         (lambda own, at: sql(own, VIEW, at / "x"), "other tables than a journal"),
         (lambda own, at: sql(own, TRIGGER, at / "x"), "other tables than a journal"),
+        (lambda own, at: sql(own, COMPUTED, at / "x"), "other tables than a journal"),
+        (lambda own, at: add(own, packed("admin.token", zipfile.ZIP_LZMA)), "that no backup is"),
         (
             lambda own, at: sql(own, "UPDATE rows SET body = '{}' WHERE seq = 5", at / "x"),
             "row 5 of league league_2026_even_odd_office is missing or not what was written",

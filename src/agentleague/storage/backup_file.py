@@ -15,19 +15,22 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import msgspec
 
 from agentleague.errors import Damaged
 from agentleague.storage.copying import KEPT
 from agentleague.storage.directory import FILE_NAME, HEAD_NAME
+from agentleague.storage.sqlite import TABLES
 from agentleague.storage.sqlite_reader import connect
 
 MANIFEST = "manifest.json"
 FORMAT = 1
 SMALL_BYTES_MAX = 1_000_000  # of every member but the journal
-_TABLES = {("table", "rows"), ("index", "sqlite_autoindex_rows_1"), ("table", "owner")}
+# As they are made here: another definition may compute a column of a gigabyte.
+_TABLES = {*" ".join(TABLES.split()).split("; "), None}  # The index of the key has no text.
+_METHODS = (ZIP_STORED, ZIP_DEFLATED)  # Others take memory as they like.
 # What hostile bytes make zipfile, msgspec and SQLite raise.
 _BROKEN = (BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error, sqlite3.Error)
 
@@ -96,6 +99,8 @@ def _members(archive: ZipFile, room: int) -> dict[str, ZipInfo]:
         raise BadZipFile(f"there is no {MANIFEST} or no {FILE_NAME} in it")
     members.pop(HEAD_NAME, None)  # The manifest says the same; what is restored gets a new one.
     for name, info in members.items():
+        if info.compress_type not in _METHODS:
+            raise BadZipFile(f"its {name} is packed in a way that no backup is")
         most = room // 2 if name == FILE_NAME else SMALL_BYTES_MAX  # Its rows are copied once more.
         if info.file_size > most:
             sizes = f"{info.file_size:,} bytes, and at most {most:,} are taken here"
@@ -106,6 +111,7 @@ def _members(archive: ZipFile, room: int) -> dict[str, ZipInfo]:
 def _check_tables(directory: Path) -> None:
     """Raises BadZipFile unless it has the tables of a journal alone: no view, no trigger."""
     with closing(connect(directory, "ro")) as connection:
-        found = set(connection.execute("SELECT type, name FROM sqlite_schema"))
-    if found != _TABLES:
+        texts = [text for (text,) in connection.execute("SELECT sql FROM sqlite_schema")]
+    found = {text and " ".join(text.split()) for text in texts}
+    if found != _TABLES or len(texts) != len(_TABLES):
         raise BadZipFile(f"its {FILE_NAME} has other tables than a journal")

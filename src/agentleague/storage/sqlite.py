@@ -54,6 +54,7 @@ _OWNER = """
 CREATE TABLE owner (epoch INTEGER NOT NULL);
 INSERT INTO owner VALUES (0);
 """
+TABLES = f"{_ROWS.strip().removesuffix(';')}; {_OWNER.partition(';')[0].strip()}"
 _MISSING = {0: _ROWS + _OWNER, 1: _OWNER}  # what a journal of an older version does not have
 _ROW = "(?, ?, ?, ?, ?, ?, ?)"
 INSERT = f"INSERT INTO rows ({sqlite_reader.COLUMNS}) VALUES {_ROW}"
