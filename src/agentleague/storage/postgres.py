@@ -40,7 +40,7 @@ from agentleague.storage.postgres_reader import (
     PostgresReader,
     connect,
 )
-from agentleague.storage.postgres_schema import open_database
+from agentleague.storage.postgres_schema import cautions, open_database
 from agentleague.storage.queued import LAST, Append, Claim, QueuedJournal
 
 _T = TypeVar("_T")
@@ -84,7 +84,11 @@ SELECT league_id FROM mine
 _PROVE = """
 UPDATE agentleague.owners SET lost_until = %s, lost_hash = %s WHERE league_id = %s AND epoch = %s
 """
-_NOTIFY = f"SELECT pg_notify('{CHANNEL}', id) FROM unnest(%s::text[]) AS id"
+# The setting is that of this transaction: a pooler may give the session to others.
+_NOTIFY = f"""
+SELECT set_config('synchronous_commit', 'off', true), pg_notify('{CHANNEL}', id)
+FROM unnest(%s::text[]) AS id
+"""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -171,6 +175,7 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
                     self._renewed_at = began
                 self._claims[league_id] = claim
             if self._thread.ident is None:
+                self._warn()
                 self._thread.start()
                 self._hints.start()
         return head
@@ -250,6 +255,11 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
                 if is_old and is_passing(error):
                     return self._ask(act)
                 raise explain(error, self._url) from None
+
+    def _warn(self) -> None:
+        with suppress(StorageError):  # What is wrong is found by who writes.
+            for sentence in self._ask(lambda at: [*cautions(at, self._url, self._limits)]):
+                _log.warning("%s", sentence)
 
     def _close_asked(self) -> None:
         if self._asked is not None:
@@ -461,7 +471,6 @@ class _Hints:
             try:
                 if connection is None:
                     connection = connect(self._url, self._limits)
-                    connection.execute("SET synchronous_commit = off")
                 connection.execute(_NOTIFY, [leagues])
             except psycopg.Error:
                 if connection is not None:

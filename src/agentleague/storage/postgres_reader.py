@@ -95,10 +95,14 @@ def connect(url: DatabaseUrl, limits: PostgresLimits, *, writes: bool = False) -
         **conninfo.conninfo_to_dict(url.conninfo),
     }
     connection: Connection = Connection.connect(autocommit=True, **options)
+    threshold, connection.prepare_threshold = connection.prepare_threshold, None
     try:
         # Else a role that may create functions in `public` could have its own ones run by ours.
         wanted = "SET search_path = pg_catalog"
         if writes:
+            # What is prepared belongs to a session, which a pooler may give to somebody else.
+            if session_of(connection) == connection.info.backend_pid:
+                connection.prepare_threshold = threshold
             seconds = limits.statement_seconds
             connection.seconds = seconds + 1  # The server says it first, if it can.
             wanted += "; SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '5s"
@@ -248,6 +252,11 @@ def schema_version(connection: Connection, url: DatabaseUrl) -> int:
             f"{SCHEMA_VERSION}; use a newer agentleague"
         )
     return version
+
+
+def session_of(connection: Connection) -> int:
+    """The process of the server that runs the statements of this connection just now."""
+    return int(_one(connection, "SELECT pg_backend_pid()")[0])
 
 
 def find(

@@ -1,5 +1,8 @@
 """The tables of all leagues in a PostgreSQL database, which the first who needs them makes."""
 
+from collections.abc import Iterator
+from contextlib import closing
+
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.postgres_reader import (
     SCHEMA_VERSION,
@@ -7,6 +10,7 @@ from agentleague.storage.postgres_reader import (
     PostgresLimits,
     connect,
     schema_version,
+    session_of,
 )
 
 # Sent as one transaction; the lock makes the second of two that begin at once find all of it.
@@ -41,6 +45,10 @@ INSERT INTO agentleague.format
     SELECT {SCHEMA_VERSION} WHERE NOT EXISTS (SELECT FROM agentleague.format);
 """
 
+_REPLICAS = """
+SELECT 1 FROM pg_stat_replication WHERE sync_state = 'async' AND state = 'streaming' LIMIT 1
+"""
+
 
 def open_database(url: DatabaseUrl, limits: PostgresLimits) -> Connection:
     """A connection to a database that has our tables. Raises psycopg.Error or StorageError."""
@@ -52,3 +60,21 @@ def open_database(url: DatabaseUrl, limits: PostgresLimits) -> Connection:
         connection.close()
         raise
     return connection
+
+
+def cautions(connection: Connection, url: DatabaseUrl, limits: PostgresLimits) -> Iterator[str]:
+    """By what this database may lose decisions, as far as it can be seen. Raises psycopg.Error."""
+    first = session_of(connection)
+    if first != connection.info.backend_pid:
+        with closing(connect(url, limits, writes=True)) as other:
+            is_shared = session_of(other) == first or session_of(connection) != first
+        if is_shared:
+            yield (
+                f"{url.of('')} is a pooler in transaction mode: settings get lost, or reach other "
+                "programs; let it pool sessions (pool_mode = session), or connect directly"
+            )
+    if connection.execute(_REPLICAS).fetchone():  # Who may not see replicas finds none.
+        yield (
+            f"a replica follows {url.of('')} asynchronously: if it takes over, the last decisions "
+            "may be gone, and who owned a league; name it in synchronous_standby_names"
+        )
