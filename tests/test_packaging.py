@@ -182,7 +182,7 @@ def test_a_wheel_installs_as_the_page_says_plays_and_names_the_extra_that_is_mis
     assert "Beta (alternating)" in shown
     assert json.loads(of_new_game)["game_type"] == "undercut"
     assert (tmp_path / "script" / "script.js").exists()
-    assert "pip install 'agentleague[dashboard]'" in said
+    assert "python -m pip install jinja2 starlette uvicorn" in said
 
 
 def test_a_wheel_with_every_extra_writes_a_report_too(built, tmp_path):

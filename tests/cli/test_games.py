@@ -183,10 +183,12 @@ def test_new_game_says_what_it_wrote_and_what_to_type_next(tmp_path):
         path.split("/")[1] for path in wrote
     )
     assert "  league demo --game undercut/undercut.py\n" in done.stderr
-    assert "  pip install -e undercut\n  league demo --game undercut\n" in done.stderr
+    assert "  python -m pip install -e undercut\n  league demo --game undercut\n" in done.stderr
     assert lost_technically(demo("--game", "undercut/undercut.py", cwd=tmp_path)) == 0
-    for command in ("pip install -e .", "league games", "league demo --game undercut"):
+    for command in ("python -m pip install -e .", "league games", "league demo --game undercut"):
         assert f"    {command} " in (tmp_path / "undercut" / "README.md").read_text()
+    # An index would answer with another project.
+    assert "dependencies = []" in (tmp_path / "undercut" / "pyproject.toml").read_text()
     for path in wrote:
         assert "my_game" not in (tmp_path / path).read_text()
 

@@ -252,7 +252,7 @@ main()
 def test_without_the_extra_the_command_says_what_to_install():
     done = run([sys.executable, "-c", WITHOUT], env=environment())
 
-    assert "install them with: pip install 'agentleague[postgres]'" in done.stderr
+    assert "python -m pip install cryptography 'psycopg[binary]' (with pipx" in done.stderr
     assert "Traceback" not in done.stderr
 
 

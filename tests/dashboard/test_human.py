@@ -63,4 +63,4 @@ def test_without_the_packages_for_pages_it_says_what_to_install(monkeypatch):
     result = CliRunner().invoke(demo_command, ["--human"])
 
     assert isinstance(result.exception, LeagueError)
-    assert "pip install 'agentleague[dashboard]'" in str(result.exception)
+    assert "python -m pip install jinja2 starlette uvicorn" in str(result.exception)

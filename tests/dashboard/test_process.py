@@ -195,7 +195,7 @@ def test_without_the_extra_a_manager_runs_and_says_what_to_install(tmp_path):
     assert MISSING in said
     assert (status, MISSING in text) == (404, True)
     assert shown.returncode == 1
-    assert "pip install 'agentleague[dashboard]'" in shown.stderr
+    assert "python -m pip install jinja2 starlette uvicorn" in shown.stderr
     assert "Traceback" not in said + shown.stderr
 
 

@@ -307,7 +307,7 @@ def test_without_the_extra_it_says_what_to_type(cup, monkeypatch):
     done = run(cup)
 
     assert done.exit_code == 1
-    assert "pip install 'agentleague[dashboard]'" in done.stderr
+    assert "python -m pip install jinja2 starlette uvicorn" in done.stderr
 
 
 def test_where_no_league_is_it_is_misuse(tmp_path):

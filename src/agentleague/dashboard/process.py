@@ -27,8 +27,12 @@ from agentleague.storage.directory import JournalPlace
 from agentleague.transport.http_response import HttpRequest, Response
 
 NEEDED = ("jinja2", "starlette", "uvicorn")
-INSTALL = "pip install 'agentleague[dashboard]'"
-MISSING = f"The pages of a league need more packages; install them with: {INSTALL}"
+# The packages, not the extra: an index knows another project by the name of this one.
+INSTALL = f"python -m pip install {' '.join(NEEDED)}"
+MISSING = (
+    "The pages of a league need more packages; add them to the Python of agentleague: "
+    f"{INSTALL} (with pipx or uv: docs/how-to/install.md, Extras)"
+)
 END_SECONDS = 5.0  # that the child may take to end
 TAIL_BYTES = 4_096  # of what it said
 PLAIN: Headers = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")]

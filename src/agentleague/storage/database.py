@@ -6,7 +6,8 @@ from typing import Any
 from agentleague.errors import StorageError
 from agentleague.storage.database_url import DatabaseUrl
 
-INSTALL = "pip install 'agentleague[postgres]'"
+# The packages, not the extra: an index knows another project by the name of this one.
+INSTALL = "python -m pip install cryptography 'psycopg[binary]'"
 
 
 def check_driver() -> None:
@@ -16,7 +17,8 @@ def check_driver() -> None:
         import psycopg  # noqa: F401
     except ImportError:
         raise StorageError(
-            f"a league on PostgreSQL needs more packages; install them with: {INSTALL}"
+            f"a league on PostgreSQL needs more packages; add them to the Python of agentleague: "
+            f"{INSTALL} (with pipx or uv: docs/how-to/install.md, Extras)"
         ) from None
 
 

@@ -38,8 +38,8 @@ def game(name: str) -> None:
     say(
         f"A game that works, to be changed in {folder / f'{name}.py'}. Try it:\n"
         f"  league demo --game {folder / f'{name}.py'}\n"
-        f"or install it, and it is found by its name:\n"
-        f"  pip install -e {folder}\n"
+        f"or install it beside agentleague, and it is found by its name:\n"
+        f"  python -m pip install -e {folder}\n"
         f"  league demo --game {name}"
     )
 
