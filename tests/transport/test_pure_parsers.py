@@ -27,7 +27,7 @@ HOSTILE_REQUESTS = [
         b"Transfer-Encoding: chunked,", b"Transfer-Encoding: \x0bchunked",
         b"Transfer-Encoding: identity", b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
         b"Connection: close, keep-alive", b"Connection: x,\tClose ,", b"Connection: upgrade",
-        b"Upgrade: h2c", H2C + b"Content-Length: 2",
+        b"Upgrade: h2c", H2C + b"Content-Length: 2", b"Proxy-Connection: close",
     )),
     *(line + b"\r\nHost: a\r\n\r\n" for line in (
         b"GET /\xff HTTP/1.1", b"GET abc HTTP/1.1", b"GET / HTTP/1.2", b"post / HTTP/1.1",

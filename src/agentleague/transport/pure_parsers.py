@@ -121,7 +121,7 @@ class _Parser:
         self._tell("header", found[1], value)
         if name in (b"content-length", b"transfer-encoding"):
             self._read_framing(name, value)
-        elif name == b"connection":
+        elif name in (b"connection", b"proxy-connection"):  # as httptools reads them
             self._wishes |= {wish.strip(b" \t") for wish in value.lower().split(b",")}
         elif name == b"upgrade":
             self._asks_upgrade = True
