@@ -8,6 +8,7 @@ from agentleague.service.forwarding import PATH
 from agentleague.service.leagues import LOOK_SECONDS
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.kept import MOVED, write_kept
+from agentleague.storage.postgres_leagues import PostgresLeagues
 from commands import free_port
 from service.service_run import (
     SEATED,
@@ -311,6 +312,9 @@ def test_a_database_without_connections_for_a_while_ends_no_league(database, pos
             postgres.execute(f"{take} clock_timestamp() + interval '2 s'", name)
             postgres.execute(f"ALTER DATABASE {name} CONNECTION LIMIT 1")
             await asyncio.sleep(2 + 5 * LOOK_SECONDS)  # It is free, and cannot be opened.
+            status, told = await ask(f"{service.url}/leagues", "POST", key, {})
+            assert (status, "away" in told["error"]) == (503, True)
+            assert "postgresql://" not in told["error"]
             postgres.execute(f"ALTER DATABASE {name} CONNECTION LIMIT -1")
             await ended(await agents_of(league, 2, place=SEATED))
 
@@ -331,3 +335,20 @@ def test_a_league_that_nothing_foresaw_is_shown_as_failed_and_owned_by_nobody(da
             assert not owner_of(database, league)
 
     asyncio.run(main())
+
+
+def test_a_request_that_nothing_foresaw_is_answered(database, monkeypatch):
+    def fail(*about):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(PostgresLeagues, "create", fail)
+
+    async def main():
+        key = organiser(database, "ann")
+        async with a_service(database, workers=1) as service:
+            return await ask(f"{service.url}/leagues", "POST", key, {})
+
+    status, told = asyncio.run(main())
+
+    assert status == 500
+    assert "a fault of the service" in told["error"]

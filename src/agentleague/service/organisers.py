@@ -1,6 +1,7 @@
 """The organisers' API: each sees and changes own leagues alone, as if there were no others."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -8,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from agentleague.errors import Claimed, LeagueError, StorageError
+from agentleague.errors import Claimed, LeagueError, StorageAway, StorageError
 from agentleague.protocol import codec
 from agentleague.protocol.join_codes import is_guessable
 from agentleague.protocol.mcp import bearer
@@ -25,6 +26,7 @@ from agentleague.service.leagues import OPERATORS, ServedLeagues
 from agentleague.storage.service_view import ARCHIVED, OPEN, LeagueRow
 from agentleague.transport.http_response import HttpRequest, Response
 
+log = logging.getLogger(__name__)
 STATES = {"archive": ARCHIVED, "reopen": OPEN}
 COMMANDS = {  # what a league is told
     **{name: name for name in ("start", "pause", "abort", "remove", "rule", "approve")},
@@ -168,10 +170,16 @@ async def _answer(work: Awaitable[Told], respond: Response) -> None:
         told = await work
     except Claimed as error:
         told = 409, {"error": str(error)}
+    except StorageAway as error:  # Which names the database, its host and our role there.
+        log.warning("an organiser was told that the database is away: %s", error)
+        told = 503, {"error": "the database of this service is away; try again in a second"}
     except StorageError as error:
         told = 503, {"error": str(error)}
     except (SettingError, LeagueError) as error:
         told = 400, {"error": str(error)}
+    except Exception:  # Else who asked would wait for ever.
+        log.exception("a request of an organiser failed")
+        told = 500, {"error": "this is a fault of the service, which its log shows"}
     respond(*_json(*told))
 
 
