@@ -312,10 +312,11 @@ def test_a_database_without_connections_for_a_while_ends_no_league(database, pos
             postgres.execute(f"{take} clock_timestamp() + interval '2 s'", name)
             postgres.execute(f"ALTER DATABASE {name} CONNECTION LIMIT 1")
             await asyncio.sleep(2 + 5 * LOOK_SECONDS)  # It is free, and cannot be opened.
-            status, told = await ask(f"{service.url}/leagues", "POST", key, {})
+            status, told = await ask(f"{service.url}/leagues", "POST", key, {"league_id": "cup"})
             assert (status, "away" in told["error"]) == (503, True)
             assert "postgresql://" not in told["error"]
             postgres.execute(f"ALTER DATABASE {name} CONNECTION LIMIT -1")
+            await make(service, key, league_id="cup")  # The name is not taken by what failed.
             await ended(await agents_of(league, 2, place=SEATED))
 
     asyncio.run(main())

@@ -120,8 +120,12 @@ class OrganisersApi:
         await asyncio.to_thread(table.create, league_id, organiser, self._settings.leagues_max)
         codes = {"join_code": settings.join_code, "referee_code": settings.referee_code}
         kept = {**given.values, "players_max": settings.players_max, **codes}
-        await asyncio.to_thread(self._leagues.keep_settings, league_id, kept)
-        await asyncio.to_thread(table.set_state, league_id, OPEN)
+        try:
+            await asyncio.to_thread(self._leagues.keep_settings, league_id, kept)
+            await asyncio.to_thread(table.set_state, league_id, OPEN)
+        except StorageError:  # Its name is to be free when the same is sent again.
+            await asyncio.to_thread(table.forget, league_id)
+            raise
         return 201, {"league_id": league_id, "url": self._leagues.url_of(league_id), **codes}
 
     def _read(self, body: bytes) -> tuple[Given, ManagerSettings]:

@@ -92,6 +92,11 @@ class PostgresLeagues:
             )
         return added
 
+    def forget(self, league_id: str) -> None:
+        """There is no such league, since its creation failed halfway. Raises StorageError."""
+        text = "DELETE FROM agentleague.leagues WHERE league_id = %s AND state = 'creating'"
+        self._run([(text, (league_id,))])
+
     def set_state(self, league_id: str, state: str) -> None:
         """Open, archived, or failed and why. Raises StorageError."""
         self._run(
