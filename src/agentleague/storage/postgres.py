@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain as chained
 from threading import Event as Signal
-from threading import Lock, RLock, Thread
+from threading import Lock, Thread
 from time import perf_counter
-from typing import Literal, TypeVar
+from typing import Literal
 from uuid import uuid4
 
 import psycopg
@@ -40,10 +40,9 @@ from agentleague.storage.postgres_reader import (
     PostgresReader,
     connect,
 )
-from agentleague.storage.postgres_schema import cautions, open_database
+from agentleague.storage.postgres_schema import LastingConnection, cautions
 from agentleague.storage.queued import LAST, Append, Claim, QueuedJournal
 
-_T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 _LEASE = "clock_timestamp() + make_interval(secs => %(seconds)s)"
@@ -55,10 +54,7 @@ ON CONFLICT (league_id) DO UPDATE SET epoch = former.epoch + 1, owner = excluded
 WHERE former.lease_until <= clock_timestamp() OR former.owner = excluded.owner
 RETURNING epoch, lost_until, lost_hash
 """
-_OWNER = """
-SELECT owner, address, lease_until::text, extract(epoch FROM lease_until - clock_timestamp())::float
-FROM agentleague.owners WHERE league_id = %s
-"""
+_OWNER = "SELECT owner, address, lease_until::text FROM agentleague.owners WHERE league_id = %s"
 _CLAIMED = "unnest(%(leagues)b::text[], %(epochs)b::bigint[]) AS claimed(league_id, epoch)"
 _RENEW = f"""
 UPDATE agentleague.owners SET lease_until = {_LEASE},
@@ -117,8 +113,8 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
         self.lost: Lost | None = None
         self.on_ownership_lost: Callable[[str, Claimed], None] = lambda league_id, error: None
         self._owner, self._address, self._size = uuid4().hex, "", 0
-        self._asking = RLock()  # held while `_asked` is used: by the loop, and by who claims
-        self._asked: Connection | None = None
+        self._claiming = Lock()
+        self._asked = LastingConnection(url, limits)  # by the loop, and by who claims
         self._holding = Lock()  # else a renewal could put back the address before the last one
         self._hints = _Hints(url, limits)
         # Of the thread alone:
@@ -141,8 +137,8 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
         """What it is called in the table of owners."""
         return self._owner
 
-    def claim(self, league_id: str, *, accept_loss: bool = False, wait: bool = False) -> Head:
-        """Become the one who appends to this league; `wait` for a lease that nobody renews.
+    def claim(self, league_id: str, *, accept_loss: bool = False) -> Head:
+        """Become the one who appends to this league.
 
         A loss of this league that is accepted is in `lost`, and on record until a row is written.
 
@@ -151,23 +147,16 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
             Lost: somebody has proved that rows are gone.
             StorageError: the database is away, or cannot hold a journal.
         """
-        with self._asking:
+        with self._claiming:
             if self._end is not None:
                 raise self._end
             if league_id in self._claims:
                 raise Claimed(f"league {league_id} is claimed already; close the journal first")
             began = perf_counter()
-            try:
-                found = self._ask(partial(self._take_over, league_id))
-            except Claimed as error:
-                if not wait or self._closing.wait(error.context["seconds"]):
-                    raise
-                began = perf_counter()
-                found = self._ask(partial(self._take_over, league_id))
-            epoch, head, lost = found
+            epoch, head, lost = self._asked.ask(partial(self._take_over, league_id))
             claim = _Claim(league_id, head, head.seq, epoch=epoch, has_loss=bool(lost))
             if lost and not accept_loss:
-                self._ask(lambda connection: self._hold(connection, [claim], 0.0))
+                self._asked.ask(lambda connection: self._hold(connection, [claim], 0.0))
                 raise Lost(f"{lost}; {_instead(self._url)}", **lost.context)
             with self._queueing:
                 self.lost = lost or self.lost
@@ -203,7 +192,7 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
                 values = (of["lost_until"], of["hash"], claim.league_id, claim.epoch)
         if claim is not None:
             with suppress(StorageError):
-                self._ask(lambda connection: connection.execute(_PROVE, values))
+                self._asked.ask(lambda connection: connection.execute(_PROVE, values))
         return proved
 
     def publish(self, address: str) -> None:
@@ -211,18 +200,18 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
         self._address = address
         claims = [*self._claims.values()]
         with suppress(StorageError):  # The next renewal says it again.
-            self._ask(lambda connection: self._hold(connection, claims))
+            self._asked.ask(lambda connection: self._hold(connection, claims))
 
     def find(self, league_id: str, first: int, last: int, text: bytes) -> Sequence[Row]:
         """Of the committed rows from `first` to `last` those in whose body this text stands."""
         if self.state == "away":  # The loop must not wait for it.
             raise StorageError("the database is away")
-        return self._ask(lambda at: postgres_reader.find(at, league_id, first, last, text))
+        return self._asked.ask(lambda at: postgres_reader.find(at, league_id, first, last, text))
 
     def size_bytes(self) -> int:
         """How much room the rows of all leagues take; while the database is away, took."""
         if self.state == "ok":
-            self._size = self._ask(postgres_reader.size_bytes)
+            self._size = self._asked.ask(postgres_reader.size_bytes)
         return self._size
 
     def close(self) -> None:
@@ -234,51 +223,28 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
         if self._thread.ident is not None:
             self._thread.join()
         self._hints.close()
-        with self._asking:
-            self._close_asked()
+        with self._claiming:
+            self._asked.close()
 
     # By whoever calls.
 
-    def _ask(self, act: Callable[[Connection], _T]) -> _T:
-        """Let the database do what may be done twice; on a new connection if the old one is gone.
-
-        Raises StorageError.
-        """
-        with self._asking:
-            is_old = self._asked is not None
-            try:
-                if self._asked is None:
-                    self._asked = open_database(self._url, self._limits)
-                return act(self._asked)
-            except psycopg.Error as error:
-                self._close_asked()
-                if is_old and is_passing(error):
-                    return self._ask(act)
-                raise explain(error, self._url) from None
-
     def _warn(self) -> None:
         with suppress(StorageError):  # What is wrong is found by who writes.
-            for sentence in self._ask(lambda at: [*cautions(at, self._url, self._limits)]):
+            for sentence in self._asked.ask(lambda at: [*cautions(at, self._url, self._limits)]):
                 _log.warning("%s", sentence)
-
-    def _close_asked(self) -> None:
-        if self._asked is not None:
-            self._asked.close()
-        self._asked = None
 
     def _take_over(self, league_id: str, connection: Connection) -> tuple[int, Head, Lost | None]:
         lease = {"address": self._address, "seconds": self._limits.lease_seconds}
         values = {"league_id": league_id, "owner": self._owner, **lease}
         taken = connection.execute(_CLAIM, values).fetchone()
         if taken is None:
-            owner, address, until, seconds = connection.execute(_OWNER, [league_id]).fetchone() or (
-                *("unknown", "", "now", 0.0),
-            )
+            found = connection.execute(_OWNER, [league_id]).fetchone()
+            owner, address, until = found or ("unknown", "", "now")
             at = f" at {address}" if address else ""
             sentence = (
                 f"league {league_id} is run by another manager{at}: its lease lasts until {until}"
             )
-            raise Claimed(sentence, owner=owner, address=address, seconds=max(0.0, seconds))
+            raise Claimed(sentence, owner=owner)
         epoch, lost_until, lost_hash = taken
         # Only now nobody adds to what is read.
         head = postgres_reader.last_head(connection, league_id)

@@ -1,17 +1,13 @@
 """The tables of a service beside its journals: leagues, organisers, workers."""
 
-import threading
 from collections.abc import Sequence
 from typing import Any
-
-import psycopg
 
 from agentleague.errors import Claimed
 from agentleague.protocol.printable import counted
 from agentleague.storage.database_url import DatabaseUrl
-from agentleague.storage.postgres_errors import explain
 from agentleague.storage.postgres_reader import Connection, PostgresLimits
-from agentleague.storage.postgres_schema import open_database
+from agentleague.storage.postgres_schema import LastingConnection
 from agentleague.storage.service_view import LeagueRow, View
 
 _SEEN = """INSERT INTO agentleague.workers (worker, address, seen_until)
@@ -42,11 +38,10 @@ ALL_FACTOR = 10  # so many times as many with the archived ones: all workers rea
 
 
 class PostgresLeagues:
-    """One connection to these tables, which any thread may use; it is opened again when lost."""
+    """These tables, for any thread."""
 
     def __init__(self, url: DatabaseUrl) -> None:
-        self._url, self._lock = url, threading.Lock()
-        self._connection: Connection | None = None
+        self._connection = LastingConnection(url, PostgresLimits())
 
     def check(self) -> None:
         """Make the tables if they are not there. Raises StorageError if that cannot be."""
@@ -76,16 +71,19 @@ class PostgresLeagues:
 
     def _add(self, statement: str, league_id: str, organiser: str, most: int) -> list[Any]:
         about = {"league_id": league_id, "organiser": organiser}
-        with self._lock:
-            self._execute([("BEGIN", None), (_ALONE, about)])
-            [[number, in_all]] = self._execute([(_COUNT, about)])[0]
-            fits = number < most and in_all < ALL_FACTOR * most
-            added = self._execute([(statement, about)])[0] if fits else []
-            self._execute([("COMMIT", None)])
+
+        def act(connection: Connection) -> tuple[int, int, list[Any]]:
+            with connection.transaction():
+                connection.execute(_ALONE, about)
+                number, in_all = connection.execute(_COUNT, about).fetchone() or (0, 0)
+                fits = number < most and in_all < ALL_FACTOR * most
+                return number, in_all, [*connection.execute(statement, about)] if fits else []
+
+        number, in_all, added = self._connection.ask(act)
         if number >= most:
             there = counted(number, "league")
             raise Claimed(f"you have {there}, and may have {most}; archive one first")
-        if not fits:
+        if in_all >= ALL_FACTOR * most:
             raise Claimed(
                 f"you have {in_all} leagues, archived ones included, and may have no more; ask "
                 "who runs this service"
@@ -111,24 +109,13 @@ class PostgresLeagues:
 
     def close(self) -> None:
         """Let the connection go."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+        self._connection.close()
 
     def _run(self, statements: Sequence[tuple[str, Any]]) -> list[list[Any]]:
-        """The rows of each statement. Raises StorageError."""
-        with self._lock:
-            return self._execute(statements)
+        """The rows of each statement, which may be run twice. Raises StorageError."""
 
-    def _execute(self, statements: Sequence[tuple[str, Any]]) -> list[list[Any]]:
-        """The same, by who has the lock."""
-        try:
-            if self._connection is None or self._connection.closed:
-                self._connection = open_database(self._url, PostgresLimits())
-            cursors = [self._connection.execute(*each) for each in statements]
+        def act(connection: Connection) -> list[list[Any]]:
+            cursors = [connection.execute(*each) for each in statements]
             return [list(each) if each.description else [] for each in cursors]
-        except psycopg.Error as error:
-            if self._connection is not None:
-                self._connection.close()
-            raise explain(error, self._url) from None
+
+        return self._connection.ask(act)

@@ -1,9 +1,14 @@
 """The tables of all leagues in a PostgreSQL database, which the first who needs them makes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from threading import RLock
+from typing import TypeVar
+
+import psycopg
 
 from agentleague.storage.database_url import DatabaseUrl
+from agentleague.storage.postgres_errors import explain, is_passing
 from agentleague.storage.postgres_reader import (
     SCHEMA_VERSION,
     Connection,
@@ -12,6 +17,8 @@ from agentleague.storage.postgres_reader import (
     schema_version,
     session_of,
 )
+
+_T = TypeVar("_T")
 
 # Sent as one transaction; the lock makes the second of two that begin at once find all of it.
 # Ids are compared by their bytes: the order of a language changes with the system's libraries.
@@ -78,3 +85,32 @@ def cautions(connection: Connection, url: DatabaseUrl, limits: PostgresLimits) -
             f"a replica follows {url.of('')} asynchronously: if it takes over, the last decisions "
             "may be gone, and who owned a league; name it in synchronous_standby_names"
         )
+
+
+class LastingConnection:
+    """One connection to these tables, which any thread may use; it is opened again when lost."""
+
+    def __init__(self, url: DatabaseUrl, limits: PostgresLimits) -> None:
+        self._url, self._limits, self._using = url, limits, RLock()
+        self._connection: Connection | None = None
+
+    def ask(self, act: Callable[[Connection], _T]) -> _T:
+        """Let the database do what may be done twice. Raises StorageError."""
+        with self._using:
+            is_old = self._connection is not None
+            try:
+                if self._connection is None:
+                    self._connection = open_database(self._url, self._limits)
+                return act(self._connection)
+            except psycopg.Error as error:
+                self.close()
+                if is_old and is_passing(error):
+                    return self.ask(act)
+                raise explain(error, self._url) from None
+
+    def close(self) -> None:
+        """Let the connection go."""
+        with self._using:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
