@@ -23,7 +23,7 @@ from agentleague.runtime.processes import Running
 from agentleague.runtime.settings import Given, SettingError, check_table, read_table
 from agentleague.runtime.state_files import new_join_code, new_league_id
 from agentleague.service.leagues import OPERATORS, ServedLeagues
-from agentleague.storage.service_view import ARCHIVED, OPEN, LeagueRow
+from agentleague.storage.service_view import ARCHIVED, CREATING, OPEN, LeagueRow
 from agentleague.transport.http_response import HttpRequest, Response
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class OrganisersApi:
         elif action in STATES:
             self._later(self._set_state(row, STATES[action]), respond)
         elif running is None:
-            status = 503 if row.state == OPEN else 409
+            status = 503 if row.state in (CREATING, OPEN) else 409
             respond(*_json(status, {"error": f"this league does not run now: it is {row.state}"}))
         else:
             caller = Caller(request.source, key)

@@ -8,7 +8,7 @@ from agentleague.protocol.printable import counted
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.postgres_reader import Connection, PostgresLimits
 from agentleague.storage.postgres_schema import LastingConnection
-from agentleague.storage.service_view import LeagueRow, View
+from agentleague.storage.service_view import CREATING, LeagueRow, View
 
 _SEEN = """INSERT INTO agentleague.workers (worker, address, seen_until)
 VALUES (%(worker)s, %(address)s, clock_timestamp() + %(seconds)s * interval '1 second')
@@ -22,8 +22,8 @@ LEFT JOIN agentleague.workers w ON w.worker = o.owner
 ORDER BY l.created, l.league_id"""
 _WORKERS = "SELECT worker, address FROM agentleague.workers WHERE seen_until > clock_timestamp()"
 # A name that has rows is taken, also by a league that no service runs.
-_CREATE = """INSERT INTO agentleague.leagues (league_id, organiser, state)
-SELECT %(league_id)s, %(organiser)s, 'creating'
+_CREATE = f"""INSERT INTO agentleague.leagues (league_id, organiser, state)
+SELECT %(league_id)s, %(organiser)s, '{CREATING}'
 WHERE NOT EXISTS (SELECT FROM agentleague.rows WHERE league_id = %(league_id)s)
 AND NOT EXISTS (SELECT FROM agentleague.owners WHERE league_id = %(league_id)s)
 ON CONFLICT DO NOTHING RETURNING league_id"""

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-OPEN, ARCHIVED, FAILED = "open", "archived", "failed: "  # behind the last one stands why
+CREATING, OPEN, ARCHIVED = "creating", "open", "archived"
+FAILED = "failed: "  # behind it stands why
 
 
 class LeagueRow(NamedTuple):
