@@ -73,17 +73,19 @@ snapshots: .venv/dev  ## Write tests/cli/snapshots anew; read the difference bef
 	rm -rf tests/cli/snapshots
 	WRITE_SNAPSHOTS=1 $(BIN)/pytest -q tests/cli/test_help.py tests/cli/test_mistakes.py tests/cli/test_pipes.py
 
+pin = .venv-pins/bin/uv pip compile --upgrade --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
+
 requirements:  ## Pin the newest versions, with hashes.
 	$(PYTHON) -m venv .venv-pins && .venv-pins/bin/pip install --quiet uv
-	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group build --extra dashboard --upgrade pyproject.toml -o requirements/run.txt
-	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group dev --extra dashboard --extra postgres --upgrade pyproject.toml -o requirements/dev.txt
-	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group docs --upgrade pyproject.toml -o requirements/docs.txt
-	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group alternative --upgrade -o requirements/alternative.txt
-	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-1 --upgrade -o requirements/mcp-1.txt
-	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-2 --upgrade -o requirements/mcp-2.txt
-	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group mcp-node --upgrade -o requirements/mcp-node.txt
-	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group build --extra dashboard --extra postgres --upgrade pyproject.toml -o requirements/image.txt
-	.venv-pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --group deploy --upgrade -o requirements/deploy.txt
+	$(pin) --group build --extra dashboard pyproject.toml -o requirements/run.txt
+	$(pin) --group dev --extra dashboard --extra postgres pyproject.toml -o requirements/dev.txt
+	$(pin) --group docs pyproject.toml -o requirements/docs.txt
+	$(pin) --group alternative -o requirements/alternative.txt
+	$(pin) --group mcp-1 -o requirements/mcp-1.txt
+	$(pin) --group mcp-2 -o requirements/mcp-2.txt
+	$(pin) --group mcp-node -o requirements/mcp-node.txt
+	$(pin) --group build --extra dashboard --extra postgres pyproject.toml -o requirements/image.txt
+	$(pin) --group deploy -o requirements/deploy.txt
 	rm -rf .venv-pins
 
 .venv/bin/python:
