@@ -42,14 +42,15 @@ log = logging.getLogger(__name__)
 OPERATORS = ("bind", "endpoint", "lan", "network", "port", "trusted_proxies")
 SETTINGS_NAME = "service.settings"  # what an organiser chose, kept beside the journal
 ATTEMPTS = 3  # to open a league, before it counts as failed
-LOOK_SECONDS = 0.5  # between two looks at who owns what
+LOOK_SECONDS = 0.25  # between two looks at who owns what
 OPENING_MAX = 8  # leagues at a time
-START_LOOKS = 6  # in which all workers that were started are thought to come
+START_LOOKS = 12  # in which all workers that were started are thought to come
 
 
 def lease_seconds(settings: ServiceSettings) -> float:
     """How long a worker may be silent; then others look for what it owned, and open it."""
-    return settings.takeover_seconds - 1.0
+    seconds = settings.takeover_seconds
+    return max(seconds - 1.5, seconds * 0.7)
 
 
 def is_near(address: str) -> bool:

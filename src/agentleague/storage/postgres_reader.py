@@ -45,7 +45,7 @@ class PostgresLimits:
 
     batch: int = 512  # events in a statement
     waiting: int = 10_000  # events not yet committed
-    lease_seconds: float = 4.0  # that a league stays its owner's after the last word from it
+    lease_seconds: float = 3.5  # that a league stays its owner's after the last word from it
     retry_seconds: float = 0.5  # between two tries while the database is away, or full
     statement_seconds: float = 10.0  # that the database may take over rows or a lease
     followed: int = 500  # rows that are read at once

@@ -57,7 +57,7 @@ from agentleague.storage.directory import (
 )
 
 LINES_ABOVE = 6  # the last of what was said, above the live table
-LOOK_SECONDS = 0.3  # between two looks whether the league is free
+LOOK_SECONDS = 0.2  # between two looks whether the league is free
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 HERE = "\nIts table can still be read. Stop with Ctrl-C."
 CODES = ("--join-code", "--referee-code")
