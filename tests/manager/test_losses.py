@@ -289,6 +289,8 @@ def test_a_sealed_receipt_of_a_row_that_is_another_now_stops_the_manager():
     league = MemoryLeague(4, 2).fill()
     lost(league, kept=12, decided=5)
     receipt = receipt_of(league)
+    for host in league.hosts[1:3]:
+        host.role._registration.receipt = None  # Else its referee stops the manager earlier.
     league.restart_manager()
     league.run_until(lambda: league.league.seq >= receipt.seq)
 
@@ -365,3 +367,16 @@ def test_a_referee_that_runs_on_proves_the_loss_with_its_next_sign_of_life():
 
     with pytest.raises(Lost):
         league.play()
+
+
+@rule("R-RESUME-04")
+def test_a_referee_to_which_a_round_is_announced_again_proves_the_loss_before_a_match_is_decided():
+    league = MemoryLeague(4, 1).fill()
+    lost(league, kept=12, decided=5)
+    decided = len(events_of(league, MatchDecided))
+
+    league.restart_manager()
+
+    with pytest.raises(Lost, match="rows 13 to"):
+        league.play()
+    assert len(events_of(league, MatchDecided)) == decided

@@ -316,11 +316,19 @@ class Referee(Agent):
         for match in message.matches:
             self._load_game(match.game_type)  # One is missing: all are refused.
         self._conditions = {}
+        is_again = message.round_id <= self._round_id
         if message.round_id != self._round_id:
             self._round_id, self._closed = message.round_id, {}
         if message.rules is not UNSET:
             self._rules = message.rules
-        return [self.reply(asked, ack, now), *self._begin(message.matches, now)]
+        shown = self._show_receipt(now) if is_again else []
+        return [self.reply(asked, ack, now), *shown, *self._begin(message.matches, now)]
+
+    def _show_receipt(self, now: float) -> list[Effect]:
+        """A manager that announces a round again may have lost rows: it learns so at once."""
+        if not self._registration.receipt or self._status_seconds <= 0:
+            return []
+        return [Drop(StatusKey()), *self._send_status(Woken(StatusKey()), now)]
 
     def _check_proof(self, asked: Asked) -> None:
         own = self._registration
