@@ -429,7 +429,7 @@ def test_a_referee_that_is_busy_or_not_there_is_told_again(error, seconds):
 def test_nobody_is_told_during_a_pause():
     league = League()
     league.answer(NoConnection("refused"))
-    league.role._organiser.obey("adm_secret", "pause", {})
+    league.role.organiser.obey("adm_secret", "pause", {})
 
     league.wake(1.0)
 

@@ -297,7 +297,7 @@ def set_aside(league, referee_id):
         league.manager._assignments.set_aside(referee_id)
         return "done"
 
-    league.manager._organiser._commands["set_aside"] = obey
+    league.manager.organiser._commands["set_aside"] = obey
     league.command("set_aside")
 
 
