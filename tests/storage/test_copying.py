@@ -1,5 +1,6 @@
 """A league is copied between directories and databases: every row as it is, whole or not at all."""
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from agentleague.storage.copying import KEPT, copy_league
 from agentleague.storage.database import ask
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import JournalPlace, leagues_in, open_journal, open_reader
+from agentleague.storage.head import read_heads
 from agentleague.storage.kept import KEY_VARIABLE, read_kept
 from league.decisions import LEAGUE_ID
 from records.journals import played, written
@@ -41,6 +43,12 @@ def kept_in(place: JournalPlace) -> dict[str, bytes | None]:
     return {name: read_kept(place, name) for name in KEPT}
 
 
+def add_row(place: JournalPlace) -> None:
+    with closing(open_journal(place, lambda: 0.0, lambda call: call())) as journal:
+        head = journal.claim(LEAGUE_ID)
+        journal.append(LEAGUE_ID, head.seq, LEAGUE[-1:], lambda rows: None)
+
+
 def test_a_league_goes_to_a_database_and_back_byte_for_byte(
     cup: Path, url: DatabaseUrl, tmp_path: Path
 ) -> None:
@@ -57,12 +65,39 @@ def test_a_league_goes_to_a_database_and_back_byte_for_byte(
             copy_league(left, tmp_path / "elsewhere")
         assert str(gone) in str(refused.value)
         assert "sesame" not in str(refused.value)
+
+
+def test_a_league_comes_back_to_places_that_it_left_with_what_was_decided_meanwhile(
+    cup: Path, url: DatabaseUrl, tmp_path: Path
+) -> None:
+    (cup / "log").mkdir()
+    shutil.copytree(cup, tmp_path / "fork")
+    there = copy_league(cup, url, moves=True)
+    away = copy_league(there, tmp_path / "away", moves=True)
+    add_row(away)
+
+    copy_league(away, url, moves=True)
+
+    assert len(rows_in(there)) == len(LEAGUE) + 1
+    assert read_kept(there, "moved") is None
+    with pytest.raises(Claimed, match="was moved to"):
+        copy_league(away, tmp_path / "elsewhere")
+    add_row(there)
+    assert copy_league(there, cup, moves=True) == cup
+    assert rows_in(cup) == rows_in(there)
+    assert len(rows_in(cup)) == len(LEAGUE) + 2
+    assert read_heads(cup)[LEAGUE_ID].seq == len(LEAGUE) + 2
+    assert (cup / "log").exists()
+    with closing(open_journal(cup, lambda: 0.0, lambda call: call())) as journal:
+        assert journal.claim(LEAGUE_ID).seq == len(LEAGUE) + 2
+    with pytest.raises(Claimed, match=f"league_id = '{LEAGUE_ID}' AND name = 'moved'"):
+        copy_league(there, tmp_path / "elsewhere")
+    with pytest.raises(StorageError, match="they are two; nothing was copied"):
+        copy_league(tmp_path / "fork", url, moves=True)
+    copy_league(cup, url, moves=True)  # With nothing new.
     with pytest.raises(StorageError, match="is there already; nothing was copied"):
-        copy_league(back, url, moves=True)
-    assert read_kept(back, "moved") is None
-    for table in ("rows", "kept"):  # As the page says, to bring it back.
-        ask(url, f"DELETE FROM agentleague.{table} WHERE league_id = %s", LEAGUE_ID)
-    assert rows_in(copy_league(back, url, moves=True)) == rows_in(cup)
+        copy_league(tmp_path / "fork", url, moves=True)
+    assert read_kept(tmp_path / "fork", "moved") is None
 
 
 def test_while_a_manager_owns_a_league_in_a_database_it_is_copied_but_not_moved(

@@ -68,11 +68,16 @@ def check_not_moved(place: JournalPlace) -> None:
     to = read_kept(place, MOVED)
     if to is not None:
         mark = (
-            place / MOVED if isinstance(place, Path) else f"the row {MOVED!r} of agentleague.kept"
+            f"delete {place / MOVED}"
+            if isinstance(place, Path)
+            else (
+                "type in psql: DELETE FROM agentleague.kept WHERE league_id = "
+                f"'{place.league_id}' AND name = '{MOVED}'"
+            )
         )
         raise Claimed(
             f"the league in {place} was moved to {one_line(to.decode(errors='replace'))}; go on "
-            f"with it there. If it did not arrive there, delete {mark}"
+            f"with it there, or bring it back with league move. If it did not arrive there, {mark}"
         )
 
 

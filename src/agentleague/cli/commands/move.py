@@ -8,7 +8,9 @@ from agentleague.cli.directory import Place, check_new, dir_option
 from agentleague.cli.output import how_far, say, shown
 from agentleague.records.reading import open_league
 from agentleague.storage.copying import copy_league
+from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import JournalPlace
+from agentleague.storage.kept import MOVED
 
 
 @click.command()
@@ -19,13 +21,15 @@ def command(source: JournalPlace, to: JournalPlace) -> None:
     empty, or a database. Every row is copied as it is, and the secrets too: into files that only
     you can read, or encrypted with the service key of the database.
 
-    What is in FROM stays, to be read and verified, but no manager goes on with it any more.
+    What is in FROM stays, to be read and verified, but no manager goes on with it any more, until
+    the league is moved back there.
 
     league move ./league /srv/league
     league move ./league postgresql://league@db/leagues
     league move postgresql://league@db/leagues#league_2026_k3x9mp ./league
     """
-    check_new(to)
+    if isinstance(to, DatabaseUrl) or not (to / MOVED).exists():  # Else it may come back.
+        check_new(to)
     there = copy_league(source, to, moves=True)
     league, _ = open_league(there)
     print(shown(f"{there} holds {how_far(league)}."))
