@@ -273,3 +273,11 @@ def test_a_mistake_about_a_database_is_said_without_a_password(words, said):
     assert done.exit_code == 2, done.stderr
     assert said in done.stderr
     assert "zyx" not in done.stderr
+
+
+def test_a_manager_in_a_directory_says_that_the_database_of_the_environment_does_not_count():
+    database = {"LEAGUE_JOURNAL": "postgresql://ann:zyx@db/cups"}
+    done = CliRunner().invoke(app, ["manager", "--standby", "--dir", "x"], env=database)
+
+    assert "LEAGUE_JOURNAL is set and does not count: --dir x was typed." in done.stderr
+    assert "zyx" not in done.stderr

@@ -15,7 +15,7 @@ from pages import Page
 from postgres_server import PASSWORD
 
 DEPLOY, LINTERS = ROOT / "deploy", ROOT / ".venv-deploy" / "bin"
-UNITS = ("agentleague@.service", "agentleague-referee@.service")
+UNITS = sorted(path.name for path in DEPLOY.glob("*.service"))
 PAGE = Page("docs", "how-to", "operate.md")
 HERE = {"/opt/agentleague/bin": str(BIN), "%i": "cup"}
 READ_YAML = """
@@ -56,12 +56,21 @@ def test_systemd_takes_the_unit_and_finds_little_exposed(name, tmp_path):
     passes("systemd-analyze", "security", "--offline=true", "--threshold=20", unit)
 
 
+def command_of(name, folder):
+    """What a unit starts, and the variables that it has of the unit itself."""
+    text = replaced((DEPLOY / name).read_text(), {**HERE, "/var/lib/agentleague": folder})
+    (line,) = re.findall(r"^ExecStart=(.+)$", text, re.MULTILINE)
+    return line.split(), variables("\n".join(re.findall(r"^Environment=(.+)$", text, re.MULTILINE)))
+
+
+def variables(text):
+    return dict(each.split("=", 1) for each in text.split())
+
+
 def test_what_the_unit_starts_stops_cleanly_and_goes_on(tmp_path):
     """It says SIGTERM to the manager alone, as KillMode=mixed does, and starts it again."""
-    (line,) = re.findall(r"^ExecStart=(.+)$", (DEPLOY / UNITS[0]).read_text(), re.MULTILINE)
-    words = replaced(line, {**HERE, "/var/lib/agentleague": tmp_path}).split()
-    (given,) = PAGE.fences("ini")
-    given = dict(each.split("=") for each in given.split())
+    words, _ = command_of("agentleague@.service", tmp_path)
+    given = variables(PAGE.fences("ini")[0])
     given |= {"LEAGUE_PORT": str(free_port()), "LEAGUE_DASHBOARD": "true"}
     given |= {"LEAGUE_DASHBOARD_PORT": str(free_port())}
     env = {**environment(), **given}
@@ -76,6 +85,34 @@ def test_what_the_unit_starts_stops_cleanly_and_goes_on(tmp_path):
 
     assert len(names) == 1
     assert "all is true so far" in league("verify", tmp_path / "cup").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "fence", "said"),
+    [
+        ("agentleague-postgres@.service", 1, "cup: the manager is at"),
+        ("agentleague-serve.service", 2, "The service is at"),
+    ],
+)
+def test_what_the_units_on_postgresql_start_goes_on_too(name, fence, said, tmp_path, database):
+    words, own = command_of(name, tmp_path)
+    given = variables(PAGE.fences("ini")[fence])
+    _, hash_mark, league_id = given["LEAGUE_JOURNAL"].partition("#")
+    given["LEAGUE_JOURNAL"] = database.replace(f":{PASSWORD}@", "@") + hash_mark + league_id
+    given |= {"LEAGUE_PORT": str(free_port()), "PGPASSWORD": PASSWORD, "LEAGUE_DASHBOARD": "false"}
+    env = {**environment(), **own, **given}
+
+    for _ in range(2):
+        process = started(*words, env=env)
+        read_until(process, said)
+        process.send_signal(signal.SIGTERM)
+        _, last = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, last
+    assert (tmp_path / "state" / "service.key").exists()
+
+    done = run(words, env={**env, "PGPASSWORD": "wrong-secret"})
+    assert done.returncode == 2, done.stderr  # RestartPreventExitStatus
+    assert "check user and password" in done.stderr
 
 
 def test_hadolint_finds_nothing_in_the_dockerfile():
@@ -93,7 +130,7 @@ def services(tmp_path, database):
     """The services of compose.yaml, their secrets, and how to start one without a container."""
     text = (DEPLOY / "compose.yaml").read_text()
     compose = json.loads(passes(linter("python"), "-c", READ_YAML, input=text))
-    ports = {"8000": free_port(), "8001": 0}
+    ports = {"8000": free_port(), "8001": free_port()}
     secrets = tmp_path / "secrets"
     secrets.mkdir()
     for number, name in enumerate(compose["secrets"]):
@@ -114,17 +151,23 @@ def services(tmp_path, database):
     return start
 
 
+def check_health(service, places):
+    check = [replaced(each, places) for each in service["healthcheck"]["test"][1:]]
+    passes(sys.executable, *check[1:])
+    assert service["environment"]["LEAGUE_BIND"] == "0.0.0.0"  # It is asked at 127.0.0.1.
+
+
 def test_the_commands_of_the_compose_file_play_a_league(services, database, tmp_path):
     here = {"LEAGUE_NETWORK": "local", "LEAGUE_DASHBOARD": "false"}  # All of it is one machine.
     sizes = {"LEAGUE_PLAYERS": "2", "LEAGUE_REFEREES": "2"}
     manager, service, places = services("manager", **here, **sizes)
     read_until(manager, "Stop with Ctrl-C")
-    check = [replaced(each, places) for each in service["healthcheck"]["test"][1:]]
-    passes(sys.executable, *check[1:])
+    check_health(service, places)
 
-    for state in ("one", "two"):
-        referee, *_ = services("referee", LEAGUE_STATE=str(tmp_path / state))
+    for state, port in (("one", {}), ("two", {"LEAGUE_PORT": "0"})):
+        referee, service, _ = services("referee", LEAGUE_STATE=str(tmp_path / state), **port)
         assert "Registered as" in read_until(referee, "Registered as")
+        check_health(service, places)
     code = {"LEAGUE_JOIN_CODE": (tmp_path / "secrets" / "join_code").read_text().strip()}
     for name in ("Ann", "Bob"):
         words = ("player", "--strategy", "random", "--name", name, "--port", "0")

@@ -83,19 +83,19 @@ def wrong(database, postgres):
 
 
 @pytest.mark.parametrize(
-    ("way", "said"),
+    ("way", "said", "code"),
     [
-        ("password", "check user and password"),
-        ("no password", "give a password in the URL, in PGPASSWORD or in ~/.pgpass"),
-        ("role", "check user and password"),  # The server does not say that there is none.
-        ("database", 'database "nothing" does not exist; check its name, or create it'),
-        ("refused", "is PostgreSQL running there, and does it listen"),
-        ("host", "check the host's name"),
-        ("tls", "it has no TLS; set it up there, or use sslmode=prefer"),
-        ("option", "options that PostgreSQL does not know"),
+        ("password", "check user and password", 2),
+        ("no password", "give a password in the URL, in PGPASSWORD or in ~/.pgpass", 2),
+        ("role", "check user and password", 2),  # The server does not say that there is none.
+        ("database", 'database "nothing" does not exist; check its name, or create it', 2),
+        ("refused", "is PostgreSQL running there, and does it listen", 1),
+        ("host", "check the host's name", 1),
+        ("tls", "it has no TLS; set it up there, or use sslmode=prefer", 1),
+        ("option", "options that PostgreSQL does not know", 1),
     ],
 )
-def test_who_cannot_connect_is_told_why_and_what_to_do_and_sees_no_password(wrong, way, said):
+def test_who_cannot_connect_is_told_why_and_what_to_do_and_sees_no_password(wrong, way, said, code):
     with closing(journal_at(wrong(way))) as journal, pytest.raises(StorageError) as refused:
         journal.claim("cup")
     with pytest.raises(StorageError) as unread:
@@ -105,6 +105,7 @@ def test_who_cannot_connect_is_told_why_and_what_to_do_and_sees_no_password(wron
     assert str(unread.value) == str(refused.value)
     assert "wrong-secret" not in str(refused.value)
     assert "sesame" not in str(refused.value)
+    assert getattr(refused.value, "exit_code", 1) == code  # With 2, systemd does not try again.
 
 
 def test_another_program_at_the_port_is_told_apart():

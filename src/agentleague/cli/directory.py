@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from agentleague.cli.output import say
 from agentleague.errors import StorageError
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import (
@@ -151,6 +152,8 @@ def place_option(
         @wraps(command)
         def with_place(*, directory: Any, journal: Any, **more: Any) -> Any:
             place = _chosen((directory, journal), default, looks=not is_demo)
+            if is_new and not is_demo and isinstance(place, Path) and os.environ.get(VARIABLE):
+                say(f"{VARIABLE} is set and does not count: --dir {place} was typed.")
             return command(directory=place if is_new or not place else with_league(place), **more)
 
         kind = Place(file_okay=False)

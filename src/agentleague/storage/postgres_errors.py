@@ -43,6 +43,19 @@ _WORDS = {
     "too many connections": _REMEDIES["53300"],
 }
 
+_NOT_LET_IN = (
+    "password authentication failed",
+    "no password supplied",
+    "no pg_hba.conf entry",
+    " does not exist",
+)
+
+
+class NotLetIn(StorageAway):
+    """A database that does not open before somebody mends the URL or the server's settings."""
+
+    exit_code = 2  # as of a wrong setting: whoever starts commands again does not start this one
+
 
 def is_passing(error: psycopg.Error) -> bool:
     """Whether the same statement may succeed later, perhaps on a new connection."""
@@ -63,6 +76,7 @@ def explain(error: psycopg.Error, url: DatabaseUrl) -> StorageError:
     remedy = _REMEDIES.get(state, "") if state else next(told, "")
     kind = StorageAway if is_passing(error) else StorageError
     kind = StorageFull if state == NO_ROOM else kind
+    kind = NotLetIn if not state and any(text in words for text in _NOT_LET_IN) else kind
     return kind(f"the database {url.of('')} says: {words}{remedy and f'; {remedy}'}")
 
 

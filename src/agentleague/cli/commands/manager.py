@@ -219,6 +219,8 @@ def _stand_by(place: JournalPlace) -> None:
                 return
             state = f"Standing by: {place} is run by the manager at {lease.address}."
         except StorageError as error:
+            if not said and hasattr(error, "exit_code"):  # As a wrong password: it never worked.
+                raise
             state = f"Standing by: {error}"
         if state != said:
             say(f"{state} Stop with Ctrl-C.")
