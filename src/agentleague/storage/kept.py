@@ -36,14 +36,16 @@ def read_kept(place: JournalPlace, name: str) -> bytes | None:
             return (place / name).read_bytes()
         except FileNotFoundError:
             return None
-    sealed = _row(place, place.league_id, name)
+    found = _rows(place, (place.league_id, name), FINGERPRINT)
+    sealed = found.get((place.league_id, name))
     if sealed is None:
         return None
+    cipher = _cipher(_checked_key(place, found.get(FINGERPRINT)))
     from cryptography.exceptions import InvalidTag
 
     nonce, text = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
     try:
-        return _cipher(place).decrypt(nonce, text, _about(place, name))
+        return cipher.decrypt(nonce, text, _about(place, name))
     except (InvalidTag, ValueError):  # It may be shorter than a nonce.
         raise StorageError(f"{name} of {place} is not what a manager has kept there") from None
 
@@ -54,7 +56,7 @@ def write_kept(place: JournalPlace, name: str, data: bytes) -> None:
         replace_file(place / name, data)
         return
     nonce = secrets.token_bytes(NONCE_BYTES)
-    sealed = nonce + _cipher(place).encrypt(nonce, data, _about(place, name))
+    sealed = nonce + _cipher(service_key(place)).encrypt(nonce, data, _about(place, name))
     ask(
         place,
         "INSERT INTO agentleague.kept (league_id, name, data) VALUES (%s, %s, %s) "
@@ -129,7 +131,12 @@ def service_key(url: DatabaseUrl) -> bytes:
 
     Raises StorageError if this machine does not have it.
     """
-    path, wanted = key_file(), _row(url, *FINGERPRINT)
+    return _checked_key(url, _rows(url, FINGERPRINT).get(FINGERPRINT))
+
+
+def _checked_key(url: DatabaseUrl, wanted: bytes | None) -> bytes:
+    """The key of this machine, whose fingerprint the database has, or has none yet."""
+    path = key_file()
     try:
         if wanted is None and not path.exists():
             _make_key(path)
@@ -147,7 +154,7 @@ def service_key(url: DatabaseUrl) -> bytes:
             "ON CONFLICT DO NOTHING",
             *(*FINGERPRINT, own),
         )
-        wanted = _row(url, *FINGERPRINT)  # Two machines may have begun at once.
+        wanted = _rows(url, FINGERPRINT).get(FINGERPRINT)  # Two machines may have begun at once.
     if len(key) != KEY_BYTES or wanted != own:
         raise StorageError(f"{path} is not the service key of {url}; {_remedy(path)}")
     return key
@@ -174,9 +181,14 @@ def _remedy(path: Path) -> str:
     )
 
 
-def _row(url: DatabaseUrl, *about: str) -> bytes | None:
-    found = ask(url, "SELECT data FROM agentleague.kept WHERE league_id = %s AND name = %s", *about)
-    return bytes(found[0][0]) if found else None
+def _rows(url: DatabaseUrl, *wanted: tuple[str, str]) -> dict[tuple[str, str], bytes]:
+    """What is kept under these leagues and names, by one question."""
+    pairs = ", ".join(["(%s, %s)"] * len(wanted))
+    query = (
+        f"SELECT league_id, name, data FROM agentleague.kept WHERE (league_id, name) IN ({pairs})"
+    )
+    values = [value for pair in wanted for value in pair]
+    return {(league_id, name): bytes(data) for league_id, name, data in ask(url, query, *values)}
 
 
 def _about(url: DatabaseUrl, name: str) -> bytes:
@@ -184,8 +196,7 @@ def _about(url: DatabaseUrl, name: str) -> bytes:
     return f"{url.league_id}\0{name}".encode()
 
 
-def _cipher(url: DatabaseUrl) -> "AESGCM":
-    key = service_key(url)  # which says it if the extra is missing
+def _cipher(key: bytes) -> "AESGCM":
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     return AESGCM(key)
