@@ -239,7 +239,8 @@ class RosterStates(RuleBasedStateMachine):
 
     def player_refusal(self, meta, source):
         """Why this new player is not let in."""
-        players, here = self.of_kind(players=True), self.players_here()
+        players = self.of_kind(players=True)
+        here = [agent for agent in self.players_here() if agent.agent_id not in self.removed]
         endpoint = meta.contact_endpoint
         for other in self.others_at(endpoint) if self.is_open else ():
             if self.is_firm(other) or source != address_of(endpoint):
