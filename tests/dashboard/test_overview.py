@@ -127,10 +127,11 @@ def test_commands_name_the_directory_the_game_and_the_code_where_they_are_needed
     view.directory, view.game_file = "'my cup'", "chess.py"
     own = dict(facts(view, {})["needs"])
 
-    assert "--manager URL --join-code CODE --game FILE.py<" in strange
+    assert "--manager URL --game FILE.py<" in strange
+    assert own["Set the join code:"] == "export LEAGUE_JOIN_CODE=CODE"
     assert own["Begin with those who are here:"] == "league start --dir 'my cup'"
-    assert own["Let it join:"].endswith("--manager URL --join-code CODE --game chess.py")
-    assert own["Bring a referee:"].endswith("--manager URL --join-code CODE --game chess.py")
+    assert own["Let it join:"].endswith("--manager URL --game chess.py")
+    assert own["Bring a referee:"].endswith("--manager URL --game chess.py")
 
 
 def test_the_first_sentence_says_who_leads_by_what():

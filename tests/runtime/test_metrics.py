@@ -12,7 +12,7 @@ from agentleague.protocol.messages import Exchange
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
 from agentleague.roles.tally import SECONDS, Tally
 from agentleague.runtime.managers import Home, open_manager
-from agentleague.runtime.metrics import METRICS, kind_of
+from agentleague.runtime.metrics import METRICS, SERVICE, kind_of
 from agentleague.runtime.processes import Place, open_player, open_referee
 from agentleague.runtime.state_files import read_secrets
 from agentleague.transport.http import Rate
@@ -220,13 +220,14 @@ BOARD = json.loads((HOW_TO / "grafana-dashboard.json").read_text(encoding="utf-8
 def test_the_dashboard_and_the_alerts_name_only_what_a_scrape_has(played):
     there = {key[0] for got in played[0][-1] for key in got.samples}
     there |= {f"agentleague_{name}" for name in ("call_failures_total", "http_refusals_total")}
+    there |= {f"agentleague_{name}" for name in SERVICE}
     page = (HOW_TO / "monitor.md").read_text(encoding="utf-8")
     asked = " ".join([json.dumps(BOARD), *re.findall(r"expr:.+?annotations", page, re.DOTALL)])
     named = set(re.findall(r"agentleague_\w+", asked))
 
     assert len(named) > 20
     assert named - there == set()
-    assert page.count("- alert:") == 3
+    assert page.count("- alert:") == 5
 
 
 def test_every_panel_of_the_dashboard_asks_the_chosen_data_source_and_has_a_place_of_its_own():

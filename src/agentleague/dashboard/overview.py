@@ -100,10 +100,12 @@ def _needs(view: LeagueView) -> list[tuple[str, str]]:
     league = view.league
     if league.has_started or league.phase is Phase.COMPLETED:
         return []
-    code = " --join-code CODE" if league.opened and league.rules.has_join_code is True else ""
-    where = f"--manager {league.manager_url or 'URL'}{code}{view.game_option}"
+    has_code = league.opened and league.rules.has_join_code is True
+    where = f"--manager {league.manager_url or 'URL'}{view.game_option}"
     needs = [
         ("Write a player:", "league new player my_player"),
+        # Not as an option, which everybody on that machine may see.
+        *([("Set the join code:", "export LEAGUE_JOIN_CODE=CODE")] if has_code else []),
         ("Let it join:", f"league player my_player/my_player.py {where}"),
     ]
     if view.live.get("referees_wanted", 1) > league.roster.referees_total:

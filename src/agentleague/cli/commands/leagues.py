@@ -84,7 +84,8 @@ def create(config: Path | None, service: str, key_file: Path | None, **options: 
     made = _ask(service, key_file, "POST", "/leagues", dict(given.values))
     click.echo(json.dumps(made, indent=2))
     say(
-        f"Agents join with: league player --manager {made['url']} --join-code CODE\n"
+        f"Agents join with: league player --manager {made['url']}\n"
+        "and the code in the variable LEAGUE_JOIN_CODE (referees: LEAGUE_REFEREE_CODE).\n"
         f"Start it, if it does not start by itself: league leagues start {made['league_id']}"
     )
 
