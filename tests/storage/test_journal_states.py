@@ -468,7 +468,7 @@ CREATE TABLE disk (is_full boolean);
 INSERT INTO disk VALUES (false);
 GRANT SELECT ON disk TO public;
 CREATE FUNCTION check_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    IF (SELECT is_full FROM disk) THEN
+    IF (SELECT is_full FROM public.disk) THEN
         RAISE EXCEPTION USING ERRCODE = 'disk_full', MESSAGE = 'could not extend file';
     END IF;
     RETURN new;

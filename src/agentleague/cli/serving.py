@@ -6,8 +6,9 @@ from typing import Any
 
 from agentleague.cli.output import log_to_stderr, say
 from agentleague.roles.settings import PlayerSettings, RefereeSettings
-from agentleague.runtime.processes import Running, run, stop_signal
+from agentleague.runtime.processes import Running, run
 from agentleague.runtime.state_files import StateFile, Whose, kept
+from agentleague.runtime.stopping import stop_signal
 
 
 def serve_agent(

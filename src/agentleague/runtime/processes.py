@@ -8,7 +8,6 @@ import asyncio
 import errno
 import gc
 import logging
-import signal
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -366,23 +365,6 @@ async def open_player(
         return begin(host, transport, url, runner.close, state=state)
     role.strategy = AtOnce(strategy)
     return begin(Host(role, clock, transport), transport, url, state=state)
-
-
-def stop_signal() -> asyncio.Future[None]:
-    """Done after Ctrl-C or SIGTERM; call this before there is anything to stop."""
-    loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[None] = loop.create_future()
-
-    def stop() -> None:
-        if not stopped.done():
-            stopped.set_result(None)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(number, stop)
-        except NotImplementedError:  # Windows: Ctrl-C raises KeyboardInterrupt instead.
-            break
-    return stopped
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

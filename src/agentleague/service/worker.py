@@ -21,7 +21,8 @@ from agentleague.roles.settings import ManagerSettings, ServiceSettings
 from agentleague.runtime.clock import wall
 from agentleague.runtime.managers import deliver_to
 from agentleague.runtime.network import default_address, place_of_manager
-from agentleague.runtime.processes import SELF, Place, run, stop_signal
+from agentleague.runtime.processes import SELF, Place, run
+from agentleague.runtime.stopping import stop_signal
 from agentleague.service.forwarding import INNER_LIMITS, Seal
 from agentleague.service.leagues import (
     LOOK_SECONDS,

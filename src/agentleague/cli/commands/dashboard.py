@@ -17,7 +17,8 @@ from agentleague.errors import LeagueError, StorageError
 from agentleague.records.reading import no_league
 from agentleague.runtime.network import manager_url, place_of_pages
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import run, stop_signal
+from agentleague.runtime.processes import run
+from agentleague.runtime.stopping import stop_signal
 from agentleague.storage.directory import JournalPlace, has_journal_file, open_reader
 
 if TYPE_CHECKING:

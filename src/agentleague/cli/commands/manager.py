@@ -42,9 +42,10 @@ from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.managers import Home, kept_rules, open_manager
 from agentleague.runtime.network import check_wish, place_of_manager
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import CannotListen, run, stop_signal
+from agentleague.runtime.processes import CannotListen, run
 from agentleague.runtime.settings import Given, as_toml, check_table, describe
 from agentleague.runtime.state_files import kept_settings, new_join_code, new_league_id
+from agentleague.runtime.stopping import stop_signal
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import (
     SETTINGS_NAME,

@@ -12,7 +12,8 @@ from agentleague.cli.settings_options import SettingsCommand, given_settings, se
 from agentleague.errors import LeagueError
 from agentleague.roles.settings import ServiceSettings
 from agentleague.runtime.network import check_wish
-from agentleague.runtime.processes import CannotListen, run, stop_signal
+from agentleague.runtime.processes import CannotListen, run
+from agentleague.runtime.stopping import stop_signal
 from agentleague.storage.database_url import DatabaseUrl
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
