@@ -185,10 +185,10 @@ def test_only_a_machine_with_the_service_key_runs_or_organises_the_league(
     (tmp_path / "missing.key").write_text("ab" * 32)
     begun_elsewhere = league("manager", "--port", free_port(), "--journal", url, check=False)
 
-    assert paused.returncode == 1
+    assert paused.returncode == 2
     assert "copy that file from the machine" in paused.stderr
     assert "WAITING_FOR_REGISTRATIONS" in read.stdout
-    assert begun_elsewhere.returncode == 1
+    assert begun_elsewhere.returncode == 2
     assert "is not the service key of postgresql://ann@" in begun_elsewhere.stderr
 
 

@@ -110,9 +110,13 @@ def test_what_the_units_on_postgresql_start_goes_on_too(name, fence, said, tmp_p
         assert process.returncode == 0, last
     assert (tmp_path / "state" / "service.key").exists()
 
-    done = run(words, env={**env, "PGPASSWORD": "wrong-secret"})
-    assert done.returncode == 2, done.stderr  # RestartPreventExitStatus
-    assert "check user and password" in done.stderr
+    for wrong, why in (
+        ({"PGPASSWORD": "wrong-secret"}, "check user and password"),
+        ({"LEAGUE_STATE": str(tmp_path / "other")}, "the service key of"),
+    ):
+        done = run(words, env={**env, **wrong})
+        assert done.returncode == 2, done.stderr  # RestartPreventExitStatus
+        assert why in done.stderr
 
 
 def test_hadolint_finds_nothing_in_the_dockerfile():

@@ -120,6 +120,12 @@ def log_path(place: JournalPlace) -> Path:
     return state_directory() / "log" / f"{place.league_id}.jsonl"
 
 
+class WrongKey(StorageError):
+    """This machine does not have the service key of a database."""
+
+    exit_code = 2  # as of a wrong setting: starting again does not mend it
+
+
 def key_file() -> Path:
     """Where this machine has its service key, or would."""
     named = os.environ.get(KEY_VARIABLE)
@@ -129,7 +135,7 @@ def key_file() -> Path:
 def service_key(url: DatabaseUrl) -> bytes:
     """The key of all leagues in a database, made by the first use of an empty one.
 
-    Raises StorageError if this machine does not have it.
+    Raises WrongKey if this machine does not have it.
     """
     return _checked_key(url, _rows(url, FINGERPRINT).get(FINGERPRINT))
 
@@ -143,7 +149,7 @@ def _checked_key(url: DatabaseUrl, wanted: bytes | None) -> bytes:
         key = bytes.fromhex(path.read_text().strip())
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it holds no key"
-        raise StorageError(
+        raise WrongKey(
             f"the service key of {url} cannot be read from {path} ({why}); {_remedy(path)}"
         ) from None
     own = sha256(b"service key|" + key).digest()
@@ -156,7 +162,7 @@ def _checked_key(url: DatabaseUrl, wanted: bytes | None) -> bytes:
         )
         wanted = _rows(url, FINGERPRINT).get(FINGERPRINT)  # Two machines may have begun at once.
     if len(key) != KEY_BYTES or wanted != own:
-        raise StorageError(f"{path} is not the service key of {url}; {_remedy(path)}")
+        raise WrongKey(f"{path} is not the service key of {url}; {_remedy(path)}")
     return key
 
 
