@@ -89,7 +89,7 @@ def wrong(database, postgres):
         ("no password", "give a password in the URL, in PGPASSWORD or in ~/.pgpass", 2),
         ("role", "check user and password", 2),  # The server does not say that there is none.
         ("database", 'database "nothing" does not exist; check its name, or create it', 2),
-        ("refused", "is PostgreSQL running there, and does it listen", 1),
+        ("refused", "Connection refused; is PostgreSQL running there, and does it listen", 1),
         ("host", "check the host's name", 1),
         ("tls", "it has no TLS; set it up there, or use sslmode=prefer", 1),
         ("option", "options that PostgreSQL does not know", 1),
@@ -127,7 +127,7 @@ def test_another_program_at_the_port_is_told_apart():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("OWNER TO postgres", "this role may not do that; let it with: GRANT"),
+        ("OWNER TO postgres", "this role may not do that: the first manager makes"),
         ("SET default_transaction_read_only = on", "name the primary server"),
         ("CONNECTION LIMIT 0", "raise its max_connections or end other"),
     ],

@@ -106,7 +106,7 @@ class Progress:
         if is_last or ended >= self._rounds_printed + step:
             self._rounds_printed = ended
             leads = f"; {named(rows[0])} leads with {rows[0].get('points')} points" if rows else ""
-            yield f"Round {ended} of {rounds} is over, {matches(status)} decided{leads}."
+            yield f"Round {ended} of {rounds} is over{leads}."  # Of the next, some may be decided.
 
 
 def number(facts: Facts, field: str) -> int:

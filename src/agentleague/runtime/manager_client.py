@@ -77,7 +77,7 @@ class ManagerClient:
             await asyncio.sleep(float(answer.error.context.get("retry_after") or 1))
         told, error = answer.message, answer.error
         if isinstance(error, errors.PeerRefused) and not _knows_no_questions(error):
-            raise LeagueError(f"the manager refused {query_type}: {error}")
+            raise LeagueError(f"the manager refused {query_type}: {_sentence(error)}")
         if error or not isinstance(told, messages.LeagueQueryResponse):
             raise _no_manager(self._url, error)
         if not told.success:
@@ -106,7 +106,7 @@ class ManagerClient:
         )
         answer = await self._call(message)
         if isinstance(answer.error, errors.PeerRefused):
-            said = str(answer.error.context["data"].get("error_message") or answer.error)
+            said = _sentence(answer.error)
             is_strange = answer.error.context["code"] == errors.TokenInvalid.code
             raise errors.TokenInvalid(said) if is_strange else LeagueError(said)
         if not isinstance(answer.message, messages.LeagueCommandResponse):
@@ -146,6 +146,15 @@ async def with_manager(
         return await work(client)
     finally:
         await client.close()
+
+
+def _sentence(error: LeagueError) -> str:
+    """What a manager says, if it says more than the name of its error."""
+    if error.context["code"] == errors.StorageError.code:
+        return (
+            "it cannot reach its journal now (a full disk, or a database that is away); try later"
+        )
+    return str(error.context["data"].get("error_message") or error)
 
 
 def _knows_no_questions(error: LeagueError) -> bool:

@@ -1,5 +1,6 @@
 """What a database says when it is away, in sentences for a person, and whether it may come back."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -21,7 +22,9 @@ _PASSING = {READ_ONLY, TAKEN, "55P03", "55006"}
 _REMEDIES = {
     NO_ROOM: "it has no room; free some on its disk",
     READ_ONLY: "it is read-only, as a stand-by is; name the primary server",
-    "42501": "this role may not do that; let it with: GRANT CREATE, CONNECT ON DATABASE … TO …",
+    "42501": "this role may not do that: the first manager makes the tables (GRANT CREATE ON "
+    "DATABASE … TO …), and managers and organisers own them, or may do all (GRANT ALL ON SCHEMA "
+    "agentleague TO …; GRANT ALL ON ALL TABLES IN SCHEMA agentleague TO …)",
     "53300": "it has too many connections; raise its max_connections or end other programs",
 }
 # A server says at the door what is wrong in words alone, mostly English ones.
@@ -42,6 +45,7 @@ _WORDS = {
     "remaining connection slots": _REMEDIES["53300"],
     "too many connections": _REMEDIES["53300"],
 }
+_QUESTION = re.compile(r" Is the server running [^?]*\?")  # which the remedy asks too
 
 _NOT_LET_IN = (
     "password authentication failed",
@@ -71,7 +75,7 @@ def explain(error: psycopg.Error, url: DatabaseUrl) -> StorageError:
     # A URL that cannot be read is quoted by the driver, with its password.
     if state is None and isinstance(error, psycopg.ProgrammingError):
         return StorageError("the URL of the database has options that PostgreSQL does not know")
-    words = one_line(" ".join(str(error).split()), 500)
+    words = one_line(_QUESTION.sub("", " ".join(str(error).split())), 500)
     told = (remedy for text, remedy in _WORDS.items() if text in words)
     remedy = _REMEDIES.get(state, "") if state else next(told, "")
     kind = StorageAway if is_passing(error) else StorageError

@@ -32,6 +32,11 @@ def command(config: Path | None, journal: DatabaseUrl, verbose: int, **options: 
     league serve --journal postgresql://league@127.0.0.1/league
     league serve --workers 4 --bind 0.0.0.0 --network lan
     """
+    if journal.league_id:
+        raise click.UsageError(
+            f"a service runs all leagues of its database: leave #{journal.league_id} out; /mcp "
+            f"leads to that league with: --default-league {journal.league_id}"
+        )
     given = given_settings(ServiceSettings, config, options)
     settings = given.make(ServiceSettings)
     for name in ("lan", "trusted_proxies", "endpoint", "bind"):
