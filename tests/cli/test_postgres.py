@@ -1,18 +1,26 @@
 """Leagues on PostgreSQL, by the real commands: wherever a directory is named, a database may be."""
 
+import asyncio
 import json
 import os
 import re
 import signal
+import socket
 import sys
 import time
 from contextlib import suppress
+from http.client import RemoteDisconnected
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
 
 from agentleague.cli.app import app
+from agentleague.cli.standby import stand_by
+from agentleague.runtime.processes import Place
+from agentleague.storage.database_url import DatabaseUrl
+from cli import in_process
 from commands import BIN, SECONDS, environment, first_line, free_port, league, read_until, run
 from commands import started as begun
 from pages import Page, Terminal
@@ -109,13 +117,26 @@ def test_a_whole_league_is_played_killed_resumed_and_read(cups, monkeypatch, tmp
     assert QUOTED.encode() not in everything
 
 
-def test_a_manager_that_stands_by_takes_over_and_the_former_one_ends(cups, monkeypatch):
+def test_a_manager_that_stands_by_takes_over_and_the_former_one_ends(cups, monkeypatch, tmp_path):
     monkeypatch.setenv("LEAGUE_JOURNAL", f"{cups}#cup")
-    first = manager(free_port())
+    first, port = manager(free_port()), free_port()
     refused = league("manager", "--port", free_port(), check=False)
     assert refused.returncode == 1
     assert "a manager runs the league in postgresql://ann@" in refused.stderr
-    second = manager(free_port(), "--standby", standby=True)
+    assert "stand by for it with: --standby" in refused.stderr
+    waits, at = ("manager", "--standby", "--port", 0), {"LEAGUE_JOURNAL": f"{cups}#cup"}
+    unfit = in_process.league(*waits, "--cycles", 7, check=False, **at)
+    assert (unfit.returncode, "was begun with cycles = 1" in unfit.stderr) == (1, True)
+    (tmp_path / "another.key").write_text("ab" * 32)
+    at["LEAGUE_SERVICE_KEY_FILE"] = str(tmp_path / "another.key")
+    keyless = in_process.league(*waits, check=False, **at)
+    assert (keyless.returncode, "is not the service key" in keyless.stderr) == (2, True)
+    second = manager(port, "--standby", standby=True)
+    with pytest.raises(HTTPError, match="503") as health:
+        urlopen(f"http://127.0.0.1:{port}/health")
+    assert json.load(health.value)["status"] == "standby"
+    with pytest.raises(RemoteDisconnected):  # As an agent or a proxy, which then asks another.
+        urlopen(f"http://127.0.0.1:{port}/mcp")
     os.kill(first.pid, signal.SIGSTOP)
     took = read_until(second, "cup: the manager is at")
     os.kill(first.pid, signal.SIGCONT)
@@ -125,7 +146,30 @@ def test_a_manager_that_stands_by_takes_over_and_the_former_one_ends(cups, monke
 
     assert "Taking over postgresql://ann@" in took
     assert first.returncode == 1
-    assert "another manager has taken over league cup" in why
+    assert why.count("another manager has taken over league cup") == 1
+    assert b"another manager has taken over" in (tmp_path / "state/log/cup.jsonl").read_bytes()
+
+
+def test_a_manager_that_stands_by_waits_for_its_port(cups, capsys):
+    async def wait(listener):
+        waiting = asyncio.create_task(stand_by(DatabaseUrl.parse(f"{cups}#cup"), Place(port)))
+        said = ""
+        while "Port" not in said:
+            await asyncio.sleep(0.02)
+            assert not waiting.done()
+            said += capsys.readouterr().err
+        listener.close()
+        await waiting
+        return said
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        said = asyncio.run(wait(listener))
+
+    assert f"#cup. Port {port} is busy: it waits until that is free" in said
+    assert "Taking over postgresql://ann@" in capsys.readouterr().err
+    with pytest.raises(OSError, match="requested address"):
+        asyncio.run(stand_by(DatabaseUrl.parse(cups), Place(port, hosts=["192.0.2.1"])))
 
 
 def test_a_database_that_goes_away_is_said_and_waited_for(own_postgres, monkeypatch, tmp_path):
@@ -139,6 +183,7 @@ def test_a_database_that_goes_away_is_said_and_waited_for(own_postgres, monkeypa
     with pytest.raises(OSError, match="503"):
         urlopen(f"http://127.0.0.1:{port}/health")
     early = league("manager", "--port", free_port(), check=False)
+    asked = in_process.league("status", "--manager", port, check=False)
     server.start()
     read_until(running, "can be written to again")
     with urlopen(f"http://127.0.0.1:{port}/health") as answer:
@@ -151,7 +196,8 @@ def test_a_database_that_goes_away_is_said_and_waited_for(own_postgres, monkeypa
     assert "sesame" not in said + stopped
     assert running.returncode == 0
     assert early.returncode == 1
-    assert "is PostgreSQL running there" in early.stderr
+    assert "failed: Connection refused; is PostgreSQL running there" in early.stderr
+    assert "refused GET_STATUS: it cannot reach its journal now" in asked.stderr
     assert "What was told to anybody is kept. Continue with: league manager --journal" in stopped
 
 
@@ -225,6 +271,7 @@ def test_a_role_that_may_only_look_reads_a_league_and_none_of_its_secrets(cups, 
 
     assert aborted.returncode == 1
     assert "permission denied for table kept" in aborted.stderr
+    assert "GRANT ALL ON ALL TABLES IN SCHEMA agentleague" in aborted.stderr
 
 
 def test_the_page_leads_to_a_league(cups, tmp_path):
@@ -262,6 +309,7 @@ def test_without_the_extra_the_command_says_what_to_install():
         ("standings postgresql://ann:pa@zyx@db/cups", "%40 for @"),
         ("standings --journal cups", "a database is named as postgresql://"),
         ("repair postgresql://ann:zyx@db/cups --to x", "this is for a directory"),
+        ("serve --journal postgresql://ann@db/cups#gold", "with: --default-league gold"),
         ("manager --standby --dir x", "--standby is for a league on PostgreSQL"),
         ("manager --journal postgresql://ann@db/cups#a --league-id b", "name two leagues"),
         ("watch x --journal postgresql://ann:zyx@db/cups", "name one place: either x or --journal"),

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import signal
 
 import pytest
@@ -197,6 +198,8 @@ def test_a_port_that_was_taken_meanwhile_is_said(stopped):
     first_line(other)
 
     assert "cannot be opened" in refused(*options)
+    copy = shutil.copytree(cup.with_name("other"), cup.with_name("copy"))
+    assert f"so {copy} is a copy of it" in refused(*options[:-1], copy)
 
 
 def test_a_loss_is_accepted_only_where_there_is_one(stopped, tmp_path):

@@ -102,6 +102,8 @@ def test_an_organiser_types_commands_and_no_key_is_among_their_words(database, t
             wrong = await type_("leagues", "start", "cup", check=False, **own)
             assert (wrong.returncode, "two players" in wrong.stderr) == (1, True)
             await ended(await agents_of(made, 2, place=PLACE))
+            served = await type_("manager", check=False, LEAGUE_JOURNAL=f"{database}#cup")
+            assert "first: league leagues archive cup\n" in served.stderr
             assert "cup is archived" in (await type_("leagues", "archive", "cup", **own)).stderr
             (tmp_path / "key").write_text(key)
             file = ("leagues", "list", "--json", "--service", url, "--key-file", "key")

@@ -25,7 +25,7 @@ from agentleague.roles.settings import ManagerSettings, Secrets
 from agentleague.runtime import plugins
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.host import Host, JournalArchive, Ledger
-from agentleague.runtime.log import LogFile, LogHandler
+from agentleague.runtime.log import Entry, LogFile, LogHandler
 from agentleague.runtime.mcp_hosts import McpHosts
 from agentleague.runtime.processes import Place, Running, begin
 from agentleague.runtime.settings import as_toml
@@ -195,6 +195,8 @@ def _keep_log(running: Running, path: Path) -> None:
         logger.addHandler(handler)
         running.closing.append(partial(logger.removeHandler, handler))
     running.watch(log.write)
+    why = partial(Entry, level=logging.ERROR, event="complaint")
+    running.failed.add_done_callback(lambda failed: log.write(why(text=str(failed.result()))))
     running.closing.append(log.close)
 
 
@@ -215,6 +217,13 @@ def _is_there(settings: ManagerSettings, home: Home, journal: Journal) -> bool:
     if leagues:
         check_rules(settings, journal.read(leagues[0]), at)
     return bool(leagues)
+
+
+def check_resumable(settings: ManagerSettings, at: JournalPlace, seed: str | None) -> None:
+    """Raises StorageError if this machine could not go on with the league that is there."""
+    check_not_moved(at)
+    read_secrets(at, seed)
+    check_rules(settings, open_reader(at).read(settings.league_id), at)
 
 
 def check_rules(settings: ManagerSettings, rows: Iterator[Row], at: JournalPlace) -> None:

@@ -94,6 +94,12 @@ def lease_of(url: DatabaseUrl) -> Lease | None:
     return Lease(*found[0]) if found else None
 
 
+def is_served(url: DatabaseUrl) -> bool:
+    """Whether a service runs this league."""
+    statement = "SELECT 1 FROM agentleague.leagues WHERE league_id = %s AND state = 'open'"
+    return bool(ask(url, statement, url.league_id))
+
+
 def published(url: str, here: str) -> str:
     """Where a manager on a database says it is: with its machine, if it is called there alone."""
     return f"{here}#{gethostname()}" if is_loopback(urlsplit(url).hostname or "") else url

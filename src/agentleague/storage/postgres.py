@@ -353,7 +353,6 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
                 f"another manager has taken over league {league_id}; this one stops, and has told "
                 "nobody what it could not write"
             )
-            _log.error("%s", error)
             with self._queueing:
                 if self._claims.get(league_id) is claim:
                     del self._claims[league_id]

@@ -1,14 +1,15 @@
 """`league manager`: runs one league, and keeps its journal in a directory."""
 
+import asyncio
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from errno import EACCES, EADDRINUSE
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -23,15 +24,16 @@ from agentleague.cli.directory import (
 )
 from agentleague.cli.output import say
 from agentleague.cli.progress import Progress
-from agentleague.cli.reading import see_all
+from agentleague.cli.reading import see_all, with_manager
 from agentleague.cli.serving import until_stopped
 from agentleague.cli.settings_options import (
     SettingsCommand,
     given_settings,
     settings_options,
 )
+from agentleague.cli.standby import LOOK_SECONDS, stand_by
 from agentleague.dashboard.process import DashboardProcess
-from agentleague.errors import Claimed, Damaged, LeagueError, Lost, StorageError
+from agentleague.errors import Claimed, Damaged, LeagueError, Lost, StorageAway, StorageError
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
 from agentleague.manager.role import Manager
@@ -39,10 +41,10 @@ from agentleague.protocol.join_codes import is_guessable, is_published
 from agentleague.records.reading import open_league
 from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings
-from agentleague.runtime.managers import Home, kept_rules, open_manager
+from agentleague.runtime.managers import Home, check_resumable, kept_rules, open_manager
 from agentleague.runtime.network import check_wish, place_of_manager
 from agentleague.runtime.plugins import as_typed, find_game
-from agentleague.runtime.processes import CannotListen, run
+from agentleague.runtime.processes import CannotListen, Place, run
 from agentleague.runtime.settings import Given, as_toml, check_table, describe
 from agentleague.runtime.state_files import kept_settings, new_join_code, new_league_id
 from agentleague.runtime.stopping import stop_signal
@@ -52,13 +54,14 @@ from agentleague.storage.directory import (
     JournalPlace,
     another,
     has_journal_file,
+    is_served,
     lease_of,
     remedy,
     with_league,
 )
 
 LINES_ABOVE = 6  # the last of what was said, above the live table
-LOOK_SECONDS = 0.2  # between two looks whether the league is free
+ASK_SECONDS = 0.5  # who listens at a port that is busy
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 HERE = "\nIts table can still be read. Stop with Ctrl-C."
 CODES = ("--join-code", "--referee-code")
@@ -122,32 +125,31 @@ def command(
         directory = with_league(directory.of(given.values.get("league_id", "")))
     elif standby:
         raise click.UsageError(f"--standby is for a league on PostgreSQL, not in {directory}")
-    how: dict[str, Any] = {"accepts_loss": accepts_loss, "exits": exits, "verbose": verbose}
-    while True:
-        if standby:
-            _stand_by(directory)
-        try:
-            return _manage(given, directory, seed, **how)
-        except Claimed:
-            if not standby:
-                raise
-
-
-def _manage(
-    given: Given,
-    directory: JournalPlace,
-    seed: str | None,
-    *,
-    accepts_loss: bool,
-    exits: bool,
-    verbose: int,
-) -> None:
-    """Run the league of this place until it is over or stopped. Raises Claimed."""
     check_free(directory)
-    _check_idle(directory)
+    set_up = partial(_set_up, given, directory, seed)
+    manage = partial(_manage, accepts_loss=accepts_loss, exits=exits, verbose=verbose)
+    if standby:
+        _stand_by(set_up, manage)
+    else:
+        _check_idle(directory)
+        manage(set_up())
+
+
+class _SetUp(NamedTuple):
+    """What a manager is started with."""
+
+    at: JournalPlace
+    settings: ManagerSettings
+    kept: dict[str, Any]  # of the settings, for its next start
+    played: Game
+    where: Place
+    seed: str | None
+
+
+def _set_up(given: Given, directory: JournalPlace, seed: str | None) -> _SetUp:
+    """Read and check all settings. Raises Misused or StorageError."""
     kept, asked = _with_kept(given, directory)
     _check(given, asked, is_new=not has_journal_file(directory))
-    game = kept.get("game_type", asked.game_type)
     played = _game(given, asked)
     settings = replace(
         asked,
@@ -158,7 +160,30 @@ def _manage(
     _check_codes(given, asked, directory)
     if isinstance(directory, DatabaseUrl):
         directory = directory.of(settings.league_id)
-    where = place_of_manager(settings, say)
+    return _SetUp(directory, settings, kept, played, place_of_manager(settings, say), seed)
+
+
+def _stand_by(set_up: Callable[[], _SetUp], manage: Callable[[_SetUp], None]) -> None:
+    """Manage the league as soon as nobody else does. Raises what no waiting mends."""
+    (url, settings, _, _, where, seed), said = set_up(), ""
+    assert isinstance(url, DatabaseUrl)
+    if has_journal_file(url):  # What it could not go on with is said now, not when it has to.
+        check_resumable(settings, url, seed)
+    while True:
+        try:
+            run(stand_by(url, where))
+            return manage(set_up())  # The other manager may have kept other settings since.
+        except (Claimed, StorageAway) as error:
+            if str(error) != said:
+                said = str(error)
+                say(f"It does not go on: {said}.")
+            time.sleep(LOOK_SECONDS)
+
+
+def _manage(setup: _SetUp, *, accepts_loss: bool, exits: bool, verbose: int) -> None:
+    """Run the league until it is over or stopped. Raises Claimed."""
+    directory, settings, kept, played, where, seed = setup
+    game = kept.get("game_type", settings.game_type)
 
     async def serve() -> bool:
         stopped = stop_signal()
@@ -191,8 +216,12 @@ def _manage(
 
     try:
         is_printed = run(serve())
-    except (CannotListen, Damaged) as error:
-        raise click.ClickException(_in_words(error, settings, directory)) from None
+    except CannotListen as error:
+        kind = Claimed if error.errno == EADDRINUSE else LeagueError
+        raise kind(_in_words(error, setup)) from None
+    except Damaged as error:  # That rows are lost says what to do itself.
+        more = "" if isinstance(error, Lost) else f"; {remedy(directory)}"
+        raise click.ClickException(f"{error}{more}") from None
     if not is_printed:
         _print_stop(directory, game, exits)
 
@@ -206,27 +235,6 @@ def _name_league(url: DatabaseUrl, options: dict[str, Any]) -> None:
         )
     if url.league_id:
         options["league_id"] = url.league_id
-
-
-def _stand_by(place: JournalPlace) -> None:
-    """Wait until no manager has the league, however long the database is away meanwhile."""
-    said = ""
-    assert isinstance(place, DatabaseUrl)
-    while True:
-        try:
-            lease = lease_of(place)
-            if not lease:
-                say(f"Taking over {place}: no manager runs it any more." if said else "")
-                return
-            state = f"Standing by: {place} is run by the manager at {lease.address}."
-        except StorageError as error:
-            if not said and hasattr(error, "exit_code"):  # As a wrong password: it never worked.
-                raise
-            state = f"Standing by: {error}"
-        if state != said:
-            say(f"{state} Stop with Ctrl-C.")
-            said = state
-        time.sleep(LOOK_SECONDS)
 
 
 def _print_stop(directory: JournalPlace, game: str, exits: bool) -> None:
@@ -260,9 +268,15 @@ def _check_idle(directory: JournalPlace) -> None:
             lease = lease_of(directory)
         address = lease and lease.address
     if address:
+        if isinstance(directory, DatabaseUrl) and is_served(directory):
+            raise Claimed(
+                f"a service runs the league in {directory}; to run it yourself, end it there "
+                f"first: league leagues archive {directory.league_id}"
+            )
+        waits = ", stand by for it with: --standby" * isinstance(directory, DatabaseUrl)
         raise Claimed(
-            f"a manager runs the league in {directory} already, at {address}; stop it first, look "
-            f"at it with: league watch {dir_option(directory)}, or play another with: "
+            f"a manager runs the league in {directory} already, at {address}; stop it first{waits}"
+            f", look at it with: league watch {dir_option(directory)}, or play another with: "
             f"{another(directory)}"
         )
 
@@ -293,17 +307,26 @@ def _resume(directory: JournalPlace, game: str) -> str:
     return f"league manager {dir_option(directory)}{_file(game)}"
 
 
-def _in_words(
-    error: CannotListen | Damaged, settings: ManagerSettings, directory: JournalPlace
-) -> str:
-    if isinstance(error, Lost):  # It says so itself.
-        return str(error)
-    if isinstance(error, Damaged):
-        return f"{error}; {remedy(directory)}"
+def _in_words(error: CannotListen, setup: _SetUp) -> str:
+    settings, is_busy = setup.settings, error.errno == EADDRINUSE
     address = f"{settings.bind or '127.0.0.1'} port {settings.port}"
+    if is_busy and _plays_at(setup.where.here(settings.port)) == settings.league_id:
+        return (
+            f"at {address} a manager runs {settings.league_id} already, so {setup.at} is a copy of "
+            "it: a league must not run at two places. Go on there, or first end that one for good"
+        )
     option = "--port" if error.errno in (EADDRINUSE, EACCES) else "--bind or --port"
     reason = error.strerror or error
     return f"{address} cannot be opened ({reason}); choose another with {option}"
+
+
+def _plays_at(url: str) -> object:
+    """Which league the manager has that listens there, if it is one."""
+    asked = with_manager(url, lambda manager: manager.ask("GET_STATUS"))
+    try:
+        return run(asyncio.wait_for(asked, ASK_SECONDS))["league_id"]
+    except (LeagueError, KeyError, TimeoutError):
+        return None
 
 
 def _remarks(home: Home, role: Manager, settings: ManagerSettings) -> Iterator[str]:
