@@ -3,14 +3,17 @@
 import os
 import stat
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 from agentleague.errors import StorageError
 from agentleague.runtime.state_files import keep_settings, kept_settings, read_secrets
 from agentleague.runtime.state_files import write_secrets as write
+from agentleague.storage import kept
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.directory import (
     dir_option,
@@ -20,7 +23,8 @@ from agentleague.storage.directory import (
     published,
     with_league,
 )
-from agentleague.storage.kept import key_file, read_kept, write_kept
+from agentleague.storage.durable import write_private
+from agentleague.storage.kept import key_file, read_kept, service_key, write_kept
 from agentleague.storage.postgres_reader import PostgresLimits, connect
 
 
@@ -166,6 +170,21 @@ def test_a_machine_without_the_service_key_says_what_to_copy(
     assert elsewhere.exists() == has_another
     elsewhere.write_bytes((tmp_path / "state" / "service.key").read_bytes())
     assert read_kept(url, "admin.token") == b"secret"
+
+
+def test_threads_that_begin_at_once_make_one_service_key(url, monkeypatch):
+    together = Barrier(2, timeout=30)
+
+    def write_together(*about):
+        write_private(*about)
+        together.wait()  # Both have found that there is none.
+
+    monkeypatch.setattr(kept, "write_private", write_together)
+    with ThreadPoolExecutor(2) as pool:
+        keys = set(pool.map(service_key, [url] * 2))
+
+    assert len(keys) == 1
+    assert os.listdir(key_file().parent) == ["service.key"]
 
 
 def test_a_database_with_several_leagues_wants_one_named(url, postgres):

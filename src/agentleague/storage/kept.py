@@ -167,9 +167,9 @@ def _checked_key(url: DatabaseUrl, wanted: bytes | None) -> bytes:
 
 
 def _make_key(path: Path) -> None:
-    """Make a file with a key, unless another process does so meanwhile."""
+    """Make a file with a key, unless another process or thread does so meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     write_private(draft, secrets.token_bytes(KEY_BYTES).hex().encode() + b"\n")
     try:
         os.link(draft, path)
