@@ -68,14 +68,18 @@ def test_three_leagues_on_two_workers_are_played_by_agents_who_only_call_out(dat
             await ended(agents)
             owners = {owner_of(database, league) for league in made}
             metrics = [await ask(f"{service.url}/metrics") for _ in range(20)]
-        return made, owners, "".join(text for _, text in metrics)
+            own = [await ask(f"{service.url}/leagues/{each['league_id']}/metrics") for each in made]
+        return made, owners, "".join(text for _, text in metrics), own
 
-    made, owners, metrics = asyncio.run(main())
+    made, owners, metrics, own = asyncio.run(main())
 
     assert len(owners) == 2
     for league in made:
         found = verified(database, league["league_id"])
         assert (found.complete, found.recomputed, found.forfeited) == (True, 6, 0)
+    for _, text in own:  # Also of what other workers sent on.
+        found = text.partition('agentleague_http_requests_total{status="200"} ')[2].split()
+        assert int(found[0]) > 20
     assert 'agentleague_service_leagues{state="open"} 3' in metrics
     assert "agentleague_service_workers 2" in metrics
     sent_on = {line for line in metrics.splitlines() if line.startswith("agentleague_service_forw")}

@@ -154,8 +154,11 @@ class _InnerResponse:
 
     def __init__(self, outer: Response) -> None:
         self._outer, self.is_head = outer, False
+        self.counts: dict[int, int] | None = None
 
     def __call__(self, status: int, body: bytes, headers: Headers = (), /) -> None:
+        if self.counts is not None and status:
+            self.counts[status] = self.counts.get(status, 0) + 1
         told = Answered(status, body, tuple((str(name), str(value)) for name, value in headers))
         self._outer(200, msgspec.msgpack.encode(told))
 

@@ -50,9 +50,12 @@ class Response(Struct, eq=False):
     is_old: bool = False  # The request is HTTP/1.0.
     answer: tuple[int, bytes, bytes] | None = None  # status, body, written headers
     lost: Callable[[], None] | None = None  # is told if the connection ends before the answer
+    counts: dict[int, int] | None = None  # by status, of the server whose routes it went through
 
     def __call__(self, status: int, body: bytes, extra_headers: Headers = (), /) -> None:
         assert self.answer is None, "a request is answered once"
+        if self.counts is not None:
+            self.counts[status] = self.counts.get(status, 0) + 1
         headers = write_headers(extra_headers) if extra_headers else b""
         self.answer = (status, body, headers)
         if not self.to.is_reading:

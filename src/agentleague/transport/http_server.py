@@ -103,7 +103,7 @@ class HttpServer:
 
     def handle(self, request: HttpRequest, respond: Response) -> None:
         """Answer, by the routes of this server, a request that another server took."""
-        self.loop = asyncio.get_running_loop()
+        self.loop, respond.counts = asyncio.get_running_loop(), self.answers
         try:
             handler = self.checks.find_handler(request.path, request.method)
         except Refused as refused:
