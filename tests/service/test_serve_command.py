@@ -101,6 +101,11 @@ def test_an_organiser_types_commands_and_no_key_is_among_their_words(database, t
             made = json.loads((await type_("leagues", "create", "cup.toml", **own)).stdout)
             wrong = await type_("leagues", "start", "cup", check=False, **own)
             assert (wrong.returncode, "two players" in wrong.stderr) == (1, True)
+            for change in ("abort", "archive"):  # It would disturb who is in it, and nobody says so
+                asked = await type_("leagues", change, "cup", check=False, **own)
+                assert (asked.returncode, "add --yes" in asked.stderr) == (2, True)
+            moved = await type_("move", f"{database}#cup", "elsewhere", check=False)
+            assert "league leagues archive cup" in moved.stderr
             await ended(await agents_of(made, 2, place=PLACE))
             served = await type_("manager", check=False, LEAGUE_JOURNAL=f"{database}#cup")
             assert "first: league leagues archive cup\n" in served.stderr
@@ -117,11 +122,29 @@ def test_an_organiser_types_commands_and_no_key_is_among_their_words(database, t
                 "is missing"
                 in (await type_("leagues", "list", "--service", url, check=False)).stderr
             )
-        assert (await type_("organiser", "add", "a b", check=False)).returncode == 2
-        await type_("backup", f"{database}#cup", "cup.zip")
-        with ZipFile(tmp_path / "cup.zip") as backup:  # It can go on with a manager of its own.
-            assert made["join_code"] in backup.read("manager.settings").decode()
+            assert (await type_("organiser", "add", "a b", check=False)).returncode == 2
+            await type_("backup", f"{database}#cup", "cup.zip")
+            with ZipFile(tmp_path / "cup.zip") as backup:  # It can go on with a manager of its own.
+                assert made["join_code"] in backup.read("manager.settings").decode()
+            own["LEAGUE_ORGANISER_KEY"] = renewed.stdout.strip()
+            await given_back(type_, own, made)
         return made
+
+    async def given_back(type_, own, made):
+        """A league that was restored is run by the service, as one of another organiser."""
+        for table in ("rows", "leagues", "kept", "owners"):
+            sql(database, f"DELETE FROM agentleague.{table} WHERE league_id = 'cup'")
+        for words, why in ((("cup", "ann"), "league restore"), (("cup", "bob"), "organiser add")):
+            assert why in (await type_("organiser", "give", *words, check=False)).stderr
+        await type_("restore", "cup.zip")
+        await type_("organiser", "give", "cup", "ann")
+        shown = {}
+        while "round" not in shown:  # until it runs
+            shown = json.loads((await type_("leagues", "show", "cup", "--codes", **own)).stdout)
+        assert (shown["phase"], shown["join_code"]) == ("LEAGUE_COMPLETED", made["join_code"])
+        assert "ann" in (await type_("organiser", "list")).stdout
+        await type_("organiser", "remove", "ann")
+        assert "organiser list" in (await type_("organiser", "remove", "ann", check=False)).stderr
 
     made = asyncio.run(main())
 

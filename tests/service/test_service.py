@@ -1,13 +1,14 @@
 """A service of several leagues: who is served where, and by which worker."""
 
 import asyncio
+from contextlib import closing
 
 import pytest
 
 from agentleague.service.forwarding import PATH
 from agentleague.service.leagues import LOOK_SECONDS
 from agentleague.storage.database_url import DatabaseUrl
-from agentleague.storage.kept import MOVED, write_kept
+from agentleague.storage.kept import MOVED, log_path, write_kept
 from agentleague.storage.postgres_leagues import PostgresLeagues
 from commands import free_port
 from service.service_run import (
@@ -77,6 +78,8 @@ def test_three_leagues_on_two_workers_are_played_by_agents_who_only_call_out(dat
     for league in made:
         found = verified(database, league["league_id"])
         assert (found.complete, found.recomputed, found.forfeited) == (True, 6, 0)
+        log = log_path(DatabaseUrl.parse(database).of(league["league_id"])).read_text()
+        assert log.count("match_decided") == 6
     for _, text in own:  # Also of what other workers sent on.
         found = text.partition('agentleague_http_requests_total{status="200"} ')[2].split()
         assert int(found[0]) > 20
@@ -94,8 +97,8 @@ def test_an_organiser_sees_and_changes_own_leagues_alone(database):
             await answered(league["url"], 200)
             url = f"{service.url}/leagues/{league['league_id']}"
             assert (await ask(f"{service.url}/leagues", key=bob))[1] == {"leagues": []}
-            for action in ("", "/start", "/pause", "/archive", "/abort"):
-                method = "POST" if action else "GET"
+            for action in ("", "/codes", "/start", "/pause", "/archive", "/abort"):
+                method = "POST" if action not in ("", "/codes") else "GET"
                 assert (await ask(url + action, method, bob, {}))[0] == 404
                 assert (await ask(url + action, method, "org_eve", {}))[0] == 401
                 assert (await ask(url + action, method, "", {}))[0] == 401
@@ -106,19 +109,39 @@ def test_an_organiser_sees_and_changes_own_leagues_alone(database):
                 assert "error" in (await ask(league["url"], "POST", "", sent))[1]
             status, told = await ask(f"{service.url}/leagues", "POST", ann, {})
             assert (status, "archive one first" in told["error"]) == (409, True)
-            status, told = await ask(f"{url}/start", "POST", ann, {})
-            assert (status, "two players" in told["error"]) == (409, True)
+            for words, code, why in (
+                (("POST", "/start"), 409, "two players"),
+                (("POST", "/remove"), 400, "player_id"),
+                (("POST", "/dance"), 404, "there are start, pause"),
+                (("DELETE", ""), 405, "send a GET"),
+            ):
+                status, told = await ask(url + words[1], words[0], ann, {})
+                assert (status, why in told["error"]) == (code, True), told
+            codes = {name: league[name] for name in ("join_code", "referee_code")}
+            assert (await ask(f"{url}/codes", key=ann))[1] == codes
             sent = {**QUERY, "params": {**QUERY["params"], "auth_token": ann}}
             assert (await ask(league["url"], "POST", "", sent))[1]["result"]["success"]
             assert (await ask(f"{url}/archive", "POST", ann, {}))[1]["state"] == "archived"
             await answered(league["url"], 404)
+            assert "reopen" in (await ask(f"{url}/start", "POST", ann, {}))[1]["error"]
             second = await make(service, ann)
             assert (await ask(f"{url}/reopen", "POST", ann, {}))[0] == 409
             other = f"{service.url}/leagues/{second['league_id']}"
             await answered(f"{other}/mcp", 200)
             assert (await ask(f"{other}/archive", "POST", ann, {}))[0] == 200
             assert (await ask(f"{url}/reopen", "POST", ann, {}))[1]["state"] == "open"
-            await until(lambda: owner_of(database, league))
+            await answered(league["url"], 200)
+            assert (await ask(f"{url}/abort", "POST", ann, {}))[0] == 200
+            phase = "SELECT phase FROM agentleague.leagues ORDER BY created"
+            await until(lambda: sql(database, phase)[0] == ("ABORTED",))
+            # A key counts at once, and who is given a league has it alone.
+            cid = organiser(database, "cid")
+            assert (await ask(f"{service.url}/leagues", key=cid)) == (200, {"leagues": []})
+            with closing(PostgresLeagues(DatabaseUrl.parse(database))) as table:
+                table.give(league["league_id"], "cid")
+            (own,) = (await ask(f"{service.url}/leagues", key=cid))[1]["leagues"]
+            assert (own["league_id"], own["phase"]) == (league["league_id"], "ABORTED")
+            await until(lambda: "error" in ask_now(league["url"], "POST", "", sent, "")[1])
 
     asyncio.run(main())
 
@@ -238,6 +261,7 @@ def test_a_league_that_cannot_be_opened_is_shown_as_failed_and_disturbs_no_other
                     return ask_now(of, "GET", key, None, "")[1].get("reason", "")
 
                 await until(lambda: why in reason())  # noqa: B023
+                assert "postgresql:" not in await asyncio.to_thread(reason)
                 assert (await ask(f"{url}/mcp", "POST", "", QUERY))[0] == 503
             own = {**good, "url": f"{service.url}/leagues/{good['league_id']}/mcp"}
             await ended(await agents_of(own, 4, place=SEATED))
@@ -266,7 +290,7 @@ def test_an_owner_that_was_fenced_out_closes_the_league_and_may_take_it_again(da
     assert verified(database, league["league_id"]).complete
 
 
-def test_a_worker_that_is_stopped_hands_its_leagues_to_another_at_once(database):
+def test_a_worker_that_is_stopped_hands_its_leagues_to_another_at_once(database, caplog):
     async def main():
         key = organiser(database, "ann")
         async with a_service(database, takeover_seconds=60) as service:  # No lease runs out.
@@ -280,6 +304,7 @@ def test_a_worker_that_is_stopped_hands_its_leagues_to_another_at_once(database)
 
     for league in asyncio.run(main()):
         assert verified(database, league["league_id"]).complete
+    assert caplog.text.count("goes on here; another worker had it") == 1
 
 
 @pytest.mark.thorough
@@ -295,7 +320,11 @@ def test_a_database_that_is_stopped_and_started_costs_no_league_anything(own_pos
             rows = "SELECT count(*) FROM agentleague.rows WHERE kind = 'match_decided'"
             await until(lambda: sql(database, rows)[0][0] > 20)
             await asyncio.to_thread(server.stop)
-            assert (await ask(f"{service.url}/leagues", key=key))[0] == 503
+            status, told = await ask(f"{service.url}/leagues", key=key)
+            assert (status, told["error"]) == (
+                503,
+                "the database of this service is away; try again in a second",
+            )
             await asyncio.to_thread(server.start)
             await ended(agents)
         return made

@@ -25,12 +25,14 @@ from agentleague.errors import (
 from agentleague.manager.role import Manager
 from agentleague.roles.settings import ManagerSettings, ServiceSettings
 from agentleague.runtime import plugins
+from agentleague.runtime.clock import wall
+from agentleague.runtime.log import LogFile
 from agentleague.runtime.managers import Home, ManagerTransport, kept_rules, open_league
 from agentleague.runtime.processes import Place, Running
 from agentleague.runtime.settings import SettingError, read_table
-from agentleague.runtime.state_files import keep_settings
+from agentleague.runtime.state_files import keep_settings, kept_settings
 from agentleague.storage.directory import JournalPlace, has_journal
-from agentleague.storage.kept import read_kept, write_kept
+from agentleague.storage.kept import log_path, read_kept, write_kept
 from agentleague.storage.service_view import FAILED, OPEN, LeagueRow, View
 
 if TYPE_CHECKING:  # An organiser's commands need no database.
@@ -40,6 +42,8 @@ if TYPE_CHECKING:  # An organiser's commands need no database.
 log = logging.getLogger(__name__)
 # What the operator sets for all leagues, and no organiser.
 OPERATORS = ("bind", "endpoint", "lan", "network", "port", "trusted_proxies")
+# What is theirs, or of no use here.
+NOT_HERE = (*OPERATORS, "dashboard", "dashboard_bind", "dashboard_port", "files", "shared_dir")
 SETTINGS_NAME = "service.settings"  # what an organiser chose, kept beside the journal
 ATTEMPTS = 3  # to open a league, before it counts as failed
 LOOK_SECONDS = 0.25  # between two looks at who owns what
@@ -56,6 +60,12 @@ def lease_seconds(settings: ServiceSettings) -> float:
 def is_near(address: str) -> bool:
     """Whether a worker can be called from here: one that is on loopback, on this machine alone."""
     return address.partition("#")[2] in ("", gethostname())
+
+
+def phase_of(running: Running) -> str:
+    """Where a league stands, in one word."""
+    league = running.host.role.league  # type: ignore[attr-defined]
+    return "PAUSED" if league.paused else "ABORTED" if league.aborted else str(league.phase)
 
 
 def digest_of(key: str) -> bytes:
@@ -93,6 +103,7 @@ class ServedLeagues:
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._attempts = Counter[str]()
+        self._elsewhere: set[str] = set()  # leagues that were seen at another worker
         self._looks = 0
         journal.on_ownership_lost = self._lost
 
@@ -119,14 +130,21 @@ class ServedLeagues:
         self.view = await asyncio.to_thread(self.table.look, *about)
         self._looks += 1
         self.known = {each.league_id: each for each in self.view.leagues}
-        for league_id in list(self.here):
-            row = self.known.get(league_id)
+        phases = dict[str, str]()
+        for league_id, running in list(self.here.items()):
+            row, phase = self.known.get(league_id), phase_of(running)
+            if row and row.phase != phase:
+                phases[league_id] = phase
             if row is None or row.state != OPEN:
                 self._later(self._close(league_id))
         for row in self._free():
             self._opening[row.league_id] = task = asyncio.create_task(self._open(row))
             task.add_done_callback(partial(self._opened, row.league_id))
+        own = ("", self.place.worker)
+        self._elsewhere |= {each.league_id for each in self.view.leagues if each.owner not in own}
         self.looked(self.view)
+        if phases:
+            await asyncio.to_thread(self.table.set_phases, phases)
 
     def _free(self) -> list[LeagueRow]:
         """The leagues to open now: those that nobody owns, up to a fair share of all."""
@@ -165,14 +183,21 @@ class ServedLeagues:
         own = {name: getattr(self._settings, name) for name in OPERATORS}
         if own["endpoint"]:
             own["endpoint"] = self.url_of(league_id)
-        text = read_kept(at, SETTINGS_NAME)
-        if text is None:  # Without them it would have no codes.
-            raise SettingError("it was not made to the end; archive it, and create another")
-        kept = msgspec.json.decode(text)
         rules = kept_rules(at) if has_journal(at) else {}
-        given = {**read_table(ManagerSettings, kept).values, **rules, **own}
+        given = {**self.chosen(league_id), **rules, **own}
         given |= {"league_id": league_id, "dashboard": False, "files": False}
         return ManagerSettings(**given)
+
+    def chosen(self, league_id: str) -> dict[str, Any]:
+        """What an organiser chose for a league, or was kept of it elsewhere. Raises LeagueError."""
+        at = self.at(league_id)
+        text = read_kept(at, SETTINGS_NAME)
+        if text is not None:
+            return dict(read_table(ManagerSettings, msgspec.json.decode(text)).values)
+        kept = {name: each for name, each in kept_settings(at).items() if name not in NOT_HERE}
+        if not (kept or has_journal(at)):  # Without them it would have no codes.
+            raise SettingError("it was not made to the end; archive it, and create another")
+        return kept
 
     def keep_settings(self, league_id: str, given: Mapping[str, Any]) -> None:
         """Keep what the organiser chose until the league is opened. Raises StorageError."""
@@ -183,15 +208,22 @@ class ServedLeagues:
     def _began(self, row: LeagueRow, running: Running) -> None:
         league_id, role = row.league_id, running.host.role
         assert isinstance(role, Manager)
-        role.organiser.vouches = partial(self.is_key_of, row.organiser)
+        role.organiser.vouches = partial(self.is_key_of, league_id)
         running.tell(partial(log.info, "%s: %s", league_id))
+        file = LogFile(log_path(self.at(league_id)), wall)
+        running.watch(file.write)
+        running.closing.append(file.close)
+        if league_id in self._elsewhere:
+            self._elsewhere.discard(league_id)
+            log.warning("%s goes on here; another worker had it", league_id)
         running.failed.add_done_callback(lambda done: self._broke(league_id, done.result()))
         self.here[league_id] = running
         self._attempts.pop(league_id, None)
 
-    def is_key_of(self, organiser: str, key: str) -> bool:
-        """Whether this is the organiser's key."""
-        return self.organiser_of(key) == organiser
+    def is_key_of(self, league_id: str, key: str) -> bool:
+        """Whether this is the key of a league's organiser, who may be another than before."""
+        row = self.known.get(league_id)
+        return row is not None and self.organiser_of(key) == row.organiser
 
     def organiser_of(self, key: str) -> str:
         """Whose key this is; empty if it is nobody's."""
@@ -199,6 +231,14 @@ class ServedLeagues:
         for name, kept in self.view.organisers.items():
             found = name if hmac.compare_digest(kept, digest) else found
         return found
+
+    def look_up(self, key: str) -> str:
+        """The same of a key that may be newer than the last look. Raises StorageError."""
+        digest = digest_of(key)
+        name = self.table.organiser_of(digest)
+        if name:  # A league that runs here asks the view.
+            self.view = self.view._replace(organisers={**self.view.organisers, name: digest})
+        return name
 
     def _opened(self, league_id: str, task: asyncio.Task[None]) -> None:
         del self._opening[league_id]
@@ -234,8 +274,11 @@ class ServedLeagues:
         is_passing = isinstance(error, StorageError) and not isinstance(error, Damaged)
         if is_passing and self._attempts[league_id] < ATTEMPTS:
             return
+        why = str(error)  # An organiser reads it, and need not know where the database is.
+        for place, name in ((self.at(league_id), league_id), (self.at(""), "of this service")):
+            why = why.replace(str(place), name)
         try:
-            await asyncio.to_thread(self.table.set_state, league_id, f"{FAILED}{error}"[:500])
+            await asyncio.to_thread(self.table.set_state, league_id, f"{FAILED}{why}"[:500])
         except StorageError as trouble:  # It is opened and found again later.
             log.warning("%s: %s", league_id, trouble)
 

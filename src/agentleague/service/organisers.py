@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from agentleague.errors import Claimed, LeagueError, StorageAway, StorageError
+from agentleague import errors
+from agentleague.errors import Claimed, LeagueError, StorageError
 from agentleague.protocol import codec
 from agentleague.protocol.join_codes import is_guessable
 from agentleague.protocol.mcp import bearer
@@ -22,19 +23,22 @@ from agentleague.runtime.clock import wall
 from agentleague.runtime.processes import Running
 from agentleague.runtime.settings import Given, SettingError, check_table, read_table
 from agentleague.runtime.state_files import new_join_code, new_league_id
-from agentleague.service.leagues import OPERATORS, ServedLeagues
+from agentleague.service.leagues import NOT_HERE, ServedLeagues, phase_of
 from agentleague.storage.service_view import ARCHIVED, CREATING, OPEN, LeagueRow
+from agentleague.transport.http import Buckets, Rate
 from agentleague.transport.http_response import HttpRequest, Response
 
 log = logging.getLogger(__name__)
+UNKNOWN_KEYS = Rate(per_second=5.0, burst=20.0)  # that are looked up, of all sources together
 STATES = {"archive": ARCHIVED, "reopen": OPEN}
 COMMANDS = {  # what a league is told
     **{name: name for name in ("start", "pause", "abort", "remove", "rule", "approve")},
     **{name: name for name in ("add_player", "add_referee", "set_endpoint")},
     "resume": "start",
 }
-# What is the operator's, for all leagues, or of no use here.
-NOT_HERE = (*OPERATORS, "dashboard", "dashboard_bind", "dashboard_port", "files", "shared_dir")
+ACTIONS = (*COMMANDS, *STATES, "codes")
+OF_AGENTS = ("mcp", "register", "health", "metrics", "seats")
+READS = ("GET", "HEAD")
 Told = tuple[int, Mapping[str, Any]]  # HTTP status and JSON
 
 
@@ -44,24 +48,41 @@ class OrganisersApi:
     def __init__(self, leagues: ServedLeagues, settings: ServiceSettings) -> None:
         self._leagues, self._settings = leagues, settings
         self._under_way: set[asyncio.Task[None]] = set()
+        self._lookups = Buckets(UNKNOWN_KEYS)
 
-    def takes(self, rest: str) -> bool:
-        """Whether a path below a league is for its organiser."""
-        return rest == "" or rest in STATES or rest in COMMANDS
+    def takes(self, rest: str, request: HttpRequest) -> bool:
+        """Whether a path below a league is for its organiser, or thought to be by one."""
+        if rest == "" or rest in ACTIONS:
+            return True
+        is_of_agents = rest.partition("/")[0] in OF_AGENTS
+        return not is_of_agents and bearer(request.head).startswith("org_")
 
     def needs_owner(self, rest: str) -> bool:
         """Whether only the worker that runs the league can answer."""
-        return rest not in STATES
+        return rest == "" or rest in COMMANDS
 
     def all(self, request: HttpRequest, respond: Response) -> None:
         """List the organiser's leagues, or make one."""
-        organiser = self._leagues.organiser_of(bearer(request.head))
-        if not organiser:
-            respond(*_json(*_no_key()))
-        elif request.method == "POST":
-            self._later(self._create(organiser, request.body), respond)
-        else:
-            self._later(self._list(organiser), respond)
+        self._later(self._all(request), respond)
+
+    async def _all(self, request: HttpRequest) -> Told:
+        organiser = await self._organiser(bearer(request.head))
+        if request.method == "POST":
+            return await self._create(organiser, request.body)
+        if request.method not in READS:
+            return 405, {"error": "send a GET to list your leagues, a POST to make one"}
+        return await self._list(organiser)
+
+    async def _organiser(self, key: str) -> str:
+        """Whose key this is, also if it was made a moment ago. Raises NotAuthorised."""
+        if not key:
+            raise errors.TokenMissing("your organiser's key is missing: Authorization: Bearer KEY")
+        found, now = self._leagues.organiser_of(key), asyncio.get_running_loop().time()
+        if not found and self._lookups.take("", now) is not None:
+            found = await asyncio.to_thread(self._leagues.look_up, key)
+        if not found:
+            raise errors.TokenInvalid("the service does not know this key; ask who runs it")
+        return found
 
     def one(
         self,
@@ -72,33 +93,43 @@ class OrganisersApi:
         respond: Response,
     ) -> None:
         """Show or change one league."""
+        self._later(self._one(row, running, action, request), respond)
+
+    async def _one(
+        self, row: LeagueRow | None, running: Running | None, action: str, request: HttpRequest
+    ) -> Told:
         key = bearer(request.head)
-        organiser = self._leagues.organiser_of(key)
-        if not organiser:
-            respond(*_json(*_no_key()))
-        elif row is None or row.organiser != organiser:
-            respond(*_json(404, {"error": "you have no league of this name"}))
-        elif not action:
-            respond(*_json(200, self._shown(row, running)))
-        elif request.method != "POST":
-            respond(*_json(405, {"error": f"send a POST to {action}"}))
-        elif action in STATES:
-            self._later(self._set_state(row, STATES[action]), respond)
-        elif running is None:
-            status = 503 if row.state in (CREATING, OPEN) else 409
-            respond(*_json(status, {"error": f"this league does not run now: it is {row.state}"}))
-        else:
-            caller = Caller(request.source, key)
-            self._later(_command(running, COMMANDS[action], request.body, caller), respond)
+        organiser = await self._organiser(key)
+        if row is None or row.organiser != organiser:
+            return 404, {"error": "you have no league of this name"}
+        if action and action not in ACTIONS:
+            return 404, {"error": f"there is no {action[:64]!r}; there are {', '.join(ACTIONS)}"}
+        methods = READS if action in ("", "codes") else ("POST",)
+        if request.method not in methods:
+            return 405, {"error": f"send a {methods[0]} to {request.path[:200]}"}
+        if action in STATES:
+            return await self._set_state(row, STATES[action])
+        if action == "codes":
+            return await asyncio.to_thread(self._codes, row.league_id)
+        if not action:
+            return 200, self._shown(row, running)
+        if running is None:
+            return _not_running(row)
+        caller = Caller(request.source, key)
+        return await _command(running, COMMANDS[action], request.body, caller)
+
+    def _codes(self, league_id: str) -> Told:
+        chosen = self._leagues.chosen(league_id)
+        return 200, {name: chosen.get(name, "") for name in ("join_code", "referee_code")}
 
     def _shown(self, row: LeagueRow, running: Running | None = None) -> dict[str, Any]:
         league = getattr(running.host.role, "league", None) if running else None
         state, _, why = row.state.partition(": ")
         shown = {"league_id": row.league_id, "state": state}
+        shown["phase"] = phase_of(running) if running else row.phase
         shown |= {"url": self._leagues.url_of(row.league_id)} | ({"reason": why} if why else {})
         if league:
-            round_id, players = league.round_id, league.players_total
-            shown |= {"phase": str(league.phase), "round": round_id, "players": players}
+            shown |= {"round": league.round_id, "players": league.players_total}
         return shown
 
     async def _list(self, organiser: str) -> Told:
@@ -172,13 +203,13 @@ class OrganisersApi:
 async def _answer(work: Awaitable[Told], respond: Response) -> None:
     try:
         told = await work
+    except errors.NotAuthorised as error:
+        told = 401, {"error": str(error)}
     except Claimed as error:
         told = 409, {"error": str(error)}
-    except StorageAway as error:  # Which names the database, its host and our role there.
+    except StorageError as error:  # Which may name the database, its host and our role there.
         log.warning("an organiser was told that the database is away: %s", error)
         told = 503, {"error": "the database of this service is away; try again in a second"}
-    except StorageError as error:
-        told = 503, {"error": str(error)}
     except (SettingError, LeagueError) as error:
         told = 400, {"error": str(error)}
     except Exception:  # Else who asked would wait for ever.
@@ -202,17 +233,19 @@ async def _command(running: Running, command: str, body: bytes, caller: Caller) 
         return 200, {"said": answer.said}
     if isinstance(answer, StorageError):
         raise answer
-    return 409, {"error": str(answer)}
+    return 400 if isinstance(answer, errors.MissingField) else 409, {"error": str(answer)}
+
+
+def _not_running(row: LeagueRow) -> Told:
+    if row.state in (CREATING, OPEN):
+        return 503, {"error": "this league is about to begin here; try again in a second"}
+    how = f"serve it again with: league leagues reopen {row.league_id}"
+    return 409, {"error": f"this league does not run now, it is {row.state}; {how}"}
 
 
 def _settle(answered: "asyncio.Future[Any]", answer: Any) -> None:
     if not answered.done():
         answered.set_result(answer)
-
-
-def _no_key() -> Told:
-    how = "this needs an organiser's key that counts, in the header Authorization: Bearer KEY"
-    return 401, {"error": how}
 
 
 def _json(status: int, told: Mapping[str, Any]) -> tuple[int, bytes, tuple[tuple[str, str], ...]]:

@@ -26,6 +26,7 @@ from agentleague.transport.http_response import Handler, HttpRequest, Response
 from agentleague.transport.http_server import HttpServer
 
 PREFIX = "/leagues/"
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")  # A wrong one is refused in JSON of its own.
 RATE = Rate(per_second=20.0, burst=100.0)  # of one source, for what concerns no single league
 AWAY = (("Retry-After", "1"),)
 HOW = (
@@ -65,12 +66,12 @@ class Router:
         server.refusal_delay, server.health = self._refusal_delay, self._health
         server.is_proxy = self._proxies.trusts
         server.route("/metrics", ("GET",), show)
-        server.route(f"{PREFIX}*", ("GET", "POST"), own)
+        server.route(f"{PREFIX}*", METHODS, own)
         if not is_public:
             receive = partial(self._forwarder.receive, self._leagues.place.address, own)
             server.route(PATH, ("POST",), receive)
             return
-        server.route("/leagues", ("GET", "POST"), partial(self._on_service, server, self._api.all))
+        server.route("/leagues", METHODS, partial(self._on_service, server, self._api.all))
         for path in ("/mcp", "/register", "/", "/seats/*"):
             server.route(path, ("POST",), partial(self._on_default, server))
 
@@ -99,7 +100,7 @@ class Router:
             self._on_service(server, partial(self._look_again, server), request, respond)
         elif (
             (rest or not slash)
-            and self._api.takes(rest)
+            and self._api.takes(rest, request)
             and not (sends_on and self._api.needs_owner(rest))
         ):
             about = partial(self._api.one, row, running, rest)

@@ -241,10 +241,10 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
             found = connection.execute(_OWNER, [league_id]).fetchone()
             owner, address, until = found or ("unknown", "", "now")
             at = f" at {address}" if address else ""
-            sentence = (
-                f"league {league_id} is run by another manager{at}: its lease lasts until {until}"
-            )
-            raise Claimed(sentence, owner=owner)
+            is_served = f"/leagues/{league_id}/" in address
+            how = f"; end that with: league leagues archive {league_id}" if is_served else ""
+            sentence = f"league {league_id} is run by another manager{at}: its lease lasts until "
+            raise Claimed(f"{sentence}{until}{how}", owner=owner)
         epoch, lost_until, lost_hash = taken
         # Only now nobody adds to what is read.
         head = postgres_reader.last_head(connection, league_id)

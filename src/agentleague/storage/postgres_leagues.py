@@ -1,9 +1,9 @@
 """The tables of a service beside its journals: leagues, organisers, workers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentleague.errors import Claimed
+from agentleague.errors import Claimed, StorageError
 from agentleague.protocol.printable import counted
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.postgres_reader import Connection, PostgresLimits
@@ -15,7 +15,7 @@ VALUES (%(worker)s, %(address)s, clock_timestamp() + %(seconds)s * interval '1 s
 ON CONFLICT (worker) DO UPDATE SET address = excluded.address, seen_until = excluded.seen_until"""
 _GONE = "DELETE FROM agentleague.workers WHERE seen_until < clock_timestamp() - interval '1 minute'"
 _LEAGUES = """SELECT l.league_id, l.organiser, l.state,
-    coalesce(o.owner, ''), coalesce(w.address, '')
+    coalesce(o.owner, ''), coalesce(w.address, ''), l.phase
 FROM agentleague.leagues l
 LEFT JOIN agentleague.owners o ON o.league_id = l.league_id AND o.lease_until > clock_timestamp()
 LEFT JOIN agentleague.workers w ON w.worker = o.owner
@@ -29,6 +29,13 @@ AND NOT EXISTS (SELECT FROM agentleague.owners WHERE league_id = %(league_id)s)
 ON CONFLICT DO NOTHING RETURNING league_id"""
 _REOPEN = """UPDATE agentleague.leagues SET state = 'open'
 WHERE league_id = %(league_id)s AND organiser = %(organiser)s RETURNING league_id"""
+_ORGANISERS = """SELECT o.name, count(l.league_id) FROM agentleague.organisers o
+LEFT JOIN agentleague.leagues l ON l.organiser = o.name AND l.state <> 'archived'
+GROUP BY o.name ORDER BY o.name"""
+_GIVE = """INSERT INTO agentleague.leagues (league_id, organiser, state)
+SELECT league_id, %(organiser)s, 'open'
+FROM agentleague.rows WHERE league_id = %(league_id)s AND seq = 1
+ON CONFLICT (league_id) DO UPDATE SET organiser = excluded.organiser RETURNING league_id"""
 # Held to the end of the transaction: who counts next sees what was added.
 _ALONE = "SELECT pg_advisory_xact_lock(hashtext('agentleague'), hashtext(%(organiser)s))"
 _COUNT = """SELECT count(*) FILTER (WHERE state <> 'archived' AND league_id <> %(league_id)s),
@@ -100,6 +107,37 @@ class PostgresLeagues:
         self._run(
             [("UPDATE agentleague.leagues SET state = %s WHERE league_id = %s", (state, league_id))]
         )
+
+    def set_phases(self, phases: Mapping[str, str]) -> None:
+        """Where these leagues stand. Raises StorageError."""
+        text = "UPDATE agentleague.leagues SET phase = %s WHERE league_id = %s"
+        self._run([(text, (phase, league_id)) for league_id, phase in phases.items()])
+
+    def give(self, league_id: str, organiser: str) -> None:
+        """Let a league that lies here be this organiser's. Raises StorageError if one is not."""
+        about = {"league_id": league_id, "organiser": organiser}
+        if organiser not in dict(self.organisers()):
+            raise StorageError(
+                f"there is no such organiser; type: league organiser add {organiser}"
+            )
+        if not self._run([(_GIVE, about)])[0]:
+            how = "bring one there with league restore, or league move"
+            raise StorageError(f"no league {league_id!r} lies in this database; {how}")
+
+    def organisers(self) -> list[tuple[str, int]]:
+        """The names, and how many leagues each has that are not archived. Raises StorageError."""
+        return [(name, number) for name, number in self._run([(_ORGANISERS, {})])[0]]
+
+    def organiser_of(self, digest: bytes) -> str:
+        """Whose key has this digest; empty if it is nobody's. Raises StorageError."""
+        text = "SELECT name FROM agentleague.organisers WHERE key_digest = %s"
+        found = self._run([(text, (digest,))])[0]
+        return str(found[0][0]) if found else ""
+
+    def remove_organiser(self, name: str) -> bool:
+        """Whether there was one; the leagues stay. Raises StorageError."""
+        text = "DELETE FROM agentleague.organisers WHERE name = %s RETURNING name"
+        return bool(self._run([(text, (name,))])[0])
 
     def add_organiser(self, name: str, digest: bytes) -> bool:
         """Whether it is a new one; the key of one that is there is replaced. Raises StorageError"""

@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS agentleague.kept (
 );
 CREATE TABLE IF NOT EXISTS agentleague.leagues (
     league_id text COLLATE "C" PRIMARY KEY, organiser text NOT NULL, state text NOT NULL,
-    created timestamptz NOT NULL DEFAULT now()
+    phase text NOT NULL DEFAULT '', created timestamptz NOT NULL DEFAULT now()
 );
 CREATE TABLE IF NOT EXISTS agentleague.organisers (
     name text PRIMARY KEY, key_digest bytea NOT NULL

@@ -15,6 +15,7 @@ class LeagueRow(NamedTuple):
     state: str
     owner: str = ""
     address: str = ""  # the internal one of that worker
+    phase: str = ""  # where the league stands, as its worker saw it last
 
 
 class View(NamedTuple):

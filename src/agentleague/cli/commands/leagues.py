@@ -13,20 +13,22 @@ from urllib.parse import urlsplit
 
 import click
 
+from agentleague.cli.commands.organise import confirm, yes_option
 from agentleague.cli.output import Column, print_rows, say
 from agentleague.cli.settings_options import SettingsCommand, settings_options
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.printable import printable
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.settings import describe, read_settings
-from agentleague.service.organisers import NOT_HERE
+from agentleague.service.leagues import NOT_HERE
 
 KEY = "LEAGUE_ORGANISER_KEY"
 SECONDS = 30.0
 ATTEMPTS = 10  # while a league is between two workers
 CHOSEN = [row.name for row in describe(ManagerSettings) if row.name not in NOT_HERE]
-HEADERS = {"league_id": "League", "state": "State", "url": "URL"}
+HEADERS = {"league_id": "League", "state": "State", "phase": "Phase", "url": "URL"}
 COLUMNS = [Column(name, header, is_text=True) for name, header in HEADERS.items()]
+ASKS = {"abort": "End {} as it stands, for good?", "archive": "Serve {} no more? It is {}."}
 OTHERS = ("approve", "remove", "add_player", "add_referee", "set_endpoint", "rule")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -70,6 +72,22 @@ def list_leagues(service: str, key_file: Path | None, as_json: bool) -> None:
             say(printable(f"{each['league_id']}: {each['reason']}"))
 
 
+@command.command(short_help="Print where a league stands.")
+@click.argument("league_id")
+@service_options
+@click.option("--codes", is_flag=True, help="Print its join code and referee code too.")
+def show(league_id: str, service: str, key_file: Path | None, codes: bool) -> None:
+    """Print where a league stands, as JSON.
+
+    league leagues show LEAGUE_ID
+    league leagues show LEAGUE_ID --codes
+    """
+    shown = _ask(service, key_file, "GET", f"/leagues/{league_id}")
+    if codes:
+        shown |= _ask(service, key_file, "GET", f"/leagues/{league_id}/codes")
+    click.echo(json.dumps(shown, indent=2))
+
+
 @command.command(cls=SettingsCommand, short_help="Make a league.")
 @click.argument("config", required=False, metavar="[CONFIG.toml]", type=click.Path(path_type=Path))
 @service_options
@@ -94,9 +112,16 @@ def _change(name: str, text: str) -> None:
     @command.command(name, short_help=text, help=f"{text}\n\nleague leagues {name} LEAGUE_ID")
     @click.argument("league_id")
     @service_options
-    def change(league_id: str, service: str, key_file: Path | None) -> None:
+    def change(league_id: str, service: str, key_file: Path | None, yes: bool = False) -> None:
+        if name in ASKS and not yes:
+            phase = _ask(service, key_file, "GET", f"/leagues/{league_id}").get("phase")
+            if phase not in ("", "LEAGUE_COMPLETED", "ABORTED"):
+                confirm(printable(ASKS[name].format(league_id, phase)))
         told = _ask(service, key_file, "POST", f"/leagues/{league_id}/{name}")
         say(printable(told.get("said") or f"{league_id} is {told.get('state')}."))
+
+    if name in ASKS:
+        yes_option(change)
 
 
 for _name, _text in {

@@ -73,7 +73,7 @@ def abort(directory: JournalPlace, yes: bool) -> None:
     """
     _check_possible(directory, refuse_ended=True)
     if not yes:
-        _confirm(f"End the league in {directory} as it stands, for good?")
+        confirm(f"End the league in {directory} as it stands, for good?")
     _command(directory, "abort")
 
 
@@ -92,7 +92,7 @@ def remove(player: str, directory: JournalPlace, yes: bool) -> None:
     player_id = _player_id(directory, player)
     if not yes:
         named = player if player.upper() == player_id else f"{player} ({player_id})"
-        _confirm(f"Take {named} out of the league in {directory}, for good?")
+        confirm(f"Take {named} out of the league in {directory}, for good?")
     _command(directory, "remove", player_id=player_id)
 
 
@@ -282,7 +282,7 @@ def rule(
         wanted["winner"] = _player_id(directory, winner)
     if not yes:
         how = RULED.get(verdicts[0]) or f"{wanted['winner']} won"
-        _confirm(f"Rule on {wanted['match_id']} of the league in {directory}: {how}?")
+        confirm(f"Rule on {wanted['match_id']} of the league in {directory}: {how}?")
     _command(directory, "rule", **wanted)
 
 
@@ -315,7 +315,7 @@ def _player_id(directory: JournalPlace, typed: str) -> str:
     return player_id
 
 
-def _confirm(question: str) -> None:
+def confirm(question: str) -> None:
     """Raises ClickException unless the answer is yes."""
     try:
         is_meant = click.confirm(question, err=True)
