@@ -339,7 +339,7 @@ class Host:
         answer: LeagueError = InternalError("something went wrong here; the log says what")
         why: BaseException = InternalError(f"stopped by a bug: {type(bug).__name__}: {bug}")
         if isinstance(bug, StorageError) and not isinstance(bug, Damaged):  # No bug: it is away.
-            log.warning("a %s needs a row that cannot be read: %s", type(stimulus).__name__, bug)
+            log.info("%s: an old row cannot be read now: %s", type(stimulus).__name__, bug)
             answer = StorageError("the journal cannot be read; send the same message again later")
             why = bug
         else:
