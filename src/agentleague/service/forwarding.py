@@ -6,6 +6,7 @@ It is read at a worker's internal port alone: at the public one there is no such
 
 import asyncio
 import hmac
+import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from functools import partial
@@ -23,6 +24,7 @@ from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClie
 from agentleague.transport.http_response import Handler, HttpRequest, Response
 from agentleague.transport.http_server import ServerLimits
 
+log = logging.getLogger(__name__)
 PATH = "/forwarded"
 MAC_BYTES = 32
 REPLAY_SECONDS = 30.0  # that two machines' clocks may differ, and that a request is remembered
@@ -75,7 +77,9 @@ class Seal:
         while self._seen and next(iter(self._seen.values())) < now - 2 * REPLAY_SECONDS:
             self._seen.popitem(last=False)
         if hop.to != own_address or abs(hop.at - now) > REPLAY_SECONDS or mac in self._seen:
-            raise TokenInvalid("this is for another worker, too old, or a repeat")
+            raise TokenInvalid(
+                "this is for another worker, a repeat, or too old by the clock of this machine"
+            )
         self._seen[mac] = now
         return hop.request
 
@@ -140,6 +144,8 @@ class Forwarder:
         try:
             meant = self._seal.read(request.body, own_address)
         except (TokenInvalid, msgspec.DecodeError) as error:
+            # Two machines whose clocks differ would else refuse each other in silence.
+            log.warning("what a worker at %s sent on is refused: %s", request.source, error)
             self._refuse(respond, 403, InvalidRequest(str(error)))
             return
         handle(meant, _InnerResponse(respond))  # type: ignore[arg-type]
