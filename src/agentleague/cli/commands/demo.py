@@ -125,9 +125,7 @@ def command(
         directory = directory.of(settings.league_id)
     kept = directory or (Path(mkdtemp(prefix="league-")) if keep else None)
     with nullcontext() if kept else TemporaryDirectory(prefix="league-") as folder:
-        is_shared = isinstance(kept, Path) and settings.files
-        files = partial(keep_files, settings.shared_dir) if is_shared else None
-        home = Home(kept or Path(str(folder)), seed, files=files)
+        home = Home(kept or Path(str(folder)), seed, files=_files(kept, settings))
         seats = human_seat.seats_for(human, home.at, typed)
         own: list[LocalPlayer] = [*named, *seats]
 
@@ -135,10 +133,7 @@ def command(
             try:
                 with Progress() as progress:
                     played = await play(settings, home, progress, game=typed, local_players=own)
-                if as_json:
-                    output.print_json(_summary(played, kept))
-                else:
-                    _print_result(played, kept, game)
+                _print(played, kept, game, as_json)
                 for seat in seats:
                     await seat.stay()
             finally:
@@ -149,6 +144,12 @@ def command(
             run(league())
         except KeyboardInterrupt:
             raise _stopped(kept, human) from None
+
+
+def _files(kept: JournalPlace | None, settings: ManagerSettings) -> Any:
+    """What keeps the files for others, beside a journal in a directory that stays."""
+    is_shared = isinstance(kept, Path) and settings.files
+    return partial(keep_files, settings.shared_dir) if is_shared else None
 
 
 def _settings(given: Given, human: str | None, **own: Any) -> ManagerSettings:
@@ -186,7 +187,10 @@ def _how_many(players: int | None, brought: Sequence[str]) -> int:
     return players
 
 
-def _print_result(played: Played, kept: JournalPlace | None, game: str) -> None:
+def _print(played: Played, kept: JournalPlace | None, game: str, as_json: bool) -> None:
+    if as_json:
+        output.print_json(_summary(played, kept))
+        return
     league = played.league
     rows = output.row_dicts(league.table.rows())
     again = f"{_command()} standings {dir_option(kept)}" if kept else ""
