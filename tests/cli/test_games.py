@@ -55,13 +55,17 @@ def test_games_lists_each_game_in_a_line_with_its_options():
         "tic_tac_toe",
     ]
     assert "then a number from 1 to 10 is drawn; a lone right guess wins." in lines[0]
+    assert "(lowest=1, highest=10) [luck alone] [draws itself]" in lines[0]
     assert lines[1].endswith("the first to win most throws wins. (best_of=3) [draws itself]")
 
 
 def test_games_as_json_has_name_summary_and_options():
     games = {game["name"]: game for game in json.loads(league("games", "--json").stdout)}
 
-    assert list(games["tic_tac_toe"]) == [*("name", "summary", "options", "draws_itself", "error")]
+    assert list(games["tic_tac_toe"]) == [
+        *("name", "summary", "options", "luck", "draws_itself", "error")
+    ]
+    assert [game["luck"] for game in games.values()] == [True, False, False]
     assert games["rock_paper_scissors"]["options"] == {"best_of": 3}
     assert games["even_odd"]["options"] == {"lowest": 1, "highest": 10}
     assert games["even_odd"]["summary"].startswith("Even/odd: both name a parity")

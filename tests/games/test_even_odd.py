@@ -125,3 +125,11 @@ def test_a_state_is_never_changed():
     even_odd.play(state, {"A": "even", "B": "odd"}, 3)
 
     assert state == even_odd.start({})
+
+
+@pytest.mark.parametrize(
+    ("options", "is_luck"),
+    [({}, True), ({"highest": 9}, False), ({"lowest": 0, "highest": 9}, True)],
+)
+def test_it_is_luck_alone_where_there_are_as_many_even_numbers_as_odd_ones(options, is_luck):
+    assert even_odd.luck(options) is is_luck

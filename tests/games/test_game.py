@@ -1,12 +1,13 @@
 """What every game must offer, and where it is found by name."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from agentleague.errors import IllegalMove, UnsupportedGame
-from agentleague.games import even_odd
-from agentleague.games.game import Game
+from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
+from agentleague.games.game import Game, is_luck
 from agentleague.runtime import plugins
 from games.throwaway import THROWAWAY
 from rules import rule
@@ -113,3 +114,24 @@ def test_an_unknown_game_is_refused_with_what_there_is(name):
     is_near = name.strip().lower() == "even_odd"
     assert ("did you mean even_odd?" in str(refused.value)) is is_near
     assert refused.value.code == "E042"
+
+
+@pytest.mark.parametrize(
+    ("luck", "said"),
+    [
+        (lambda options: True, True),
+        (lambda options: False, False),
+        (lambda options: "perhaps", None),  # no answer
+        (lambda options: options["faces"], None),  # It fails.
+        (True, None),  # no function
+        (None, None),
+    ],
+)
+def test_a_game_may_say_whether_it_is_luck_alone(luck, said):
+    assert is_luck(SimpleNamespace(luck=luck), {}) is said
+    assert is_luck(SimpleNamespace(), {}) is None
+
+
+@pytest.mark.parametrize(("game", "said"), [(rock_paper_scissors, False), (tic_tac_toe, False)])
+def test_a_game_in_which_one_can_be_better_says_so(game, said):
+    assert is_luck(game, {}) is said

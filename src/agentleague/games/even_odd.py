@@ -46,6 +46,12 @@ def turns_max(options: Mapping[str, Any]) -> int:
     return 1
 
 
+def luck(options: Mapping[str, Any]) -> bool:
+    """True if there are as many even numbers as odd ones: no choice wins more than it loses."""
+    low, high = start(options).bounds
+    return (high - low) % 2 == 1
+
+
 def to_move(state: State) -> Sequence[Seat]:
     """Both at once, then nobody."""
     return seats if state.number is None else ()

@@ -6,8 +6,9 @@ and never change one, ask no clock and draw no chance; a number they need is dra
 
 A game may also have `defaults` (its options with their defaults, which `league games` shows),
 `symmetric` (true if no seat is better), `example_moves(state, seat)` (some legal moves, where
-`legal_moves` gives None) and `turns_max(options)` (after how many turns it is over for certain; the
-manager gives a referee so much time for a match).
+`legal_moves` gives None), `turns_max(options)` (after how many turns it is over for certain; the
+manager gives a referee so much time for a match) and `luck(options)` (true if no choice wins
+more often than it loses, so that nobody can be better; without it that is not known).
 
 A game that draws itself has one or both of these; without them there is no board to look at:
 
@@ -134,6 +135,24 @@ def turns_max(game: "Game", options: Mapping[str, Any]) -> int:
     """After how many turns a match of this game is over for certain."""
     own = getattr(game, "turns_max", None)
     return int(own(options)) if own else TURNS_MAX
+
+
+def is_luck(game: "Game", options: Mapping[str, Any]) -> bool | None:
+    """Whether nobody can be better at this game; None if it does not say, or fails."""
+    try:
+        said = game.luck(options)  # type: ignore[attr-defined]  # It may have none.
+    except Exception:  # The game is a plug-in; without its word everything else still works.
+        return None
+    return said if isinstance(said, bool) else None
+
+
+def luck_in_words(name: str) -> str:
+    """What to know of a game of luck; a draw is less than half a win only in the points."""
+    return (
+        f"{name} is a game of luck: no choice wins more often than it loses. Only how often "
+        "one draws can be chosen: with 3 points for a win and 1 for a draw, fewer draws bring more "
+        "points."
+    )
 
 
 class Game(Protocol):

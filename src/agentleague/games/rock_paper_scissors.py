@@ -44,6 +44,11 @@ def turns_max(options: Mapping[str, Any]) -> int:
     return 2 * start(options).best_of
 
 
+def luck(options: Mapping[str, Any]) -> bool:
+    """False: who sees through the other wins more often."""
+    return False
+
+
 def to_move(state: State) -> Sequence[Seat]:
     """Both at once, then nobody."""
     return () if _is_over(state) else seats

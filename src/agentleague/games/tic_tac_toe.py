@@ -31,6 +31,11 @@ def turns_max(options: Mapping[str, Any]) -> int:
     return 9
 
 
+def luck(options: Mapping[str, Any]) -> bool:
+    """False: there is no chance in it."""
+    return False
+
+
 def to_move(state: State) -> Sequence[Seat]:
     """Seat A begins, then in turn, then nobody."""
     if outcome(state):

@@ -7,7 +7,7 @@ import click
 
 from agentleague.cli.output import print_facts, print_json
 from agentleague.errors import UnsupportedGame
-from agentleague.games.game import Game
+from agentleague.games.game import Game, is_luck
 from agentleague.runtime import plugins
 
 
@@ -34,8 +34,9 @@ def command(game: str | None, as_json: bool) -> None:
     for each in games:
         options = ", ".join(f"{name}={value}" for name, value in each["options"].items())
         shown = f" ({options})" if options else ""
+        luck = " [luck alone]" if each["luck"] else ""
         draws = " [draws itself]" if each["draws_itself"] else ""
-        print(f"{each['name']:<{width}}  {each['error'] or each['summary']}{shown}{draws}")
+        print(f"{each['name']:<{width}}  {each['error'] or each['summary']}{shown}{luck}{draws}")
 
 
 def _print_game(game: Game, as_json: bool) -> None:
@@ -52,6 +53,7 @@ def _print_game(game: Game, as_json: bool) -> None:
         "moves": None if moves is None else list(moves),
         "position": game.view(state, seat),
         "position_later": _later(game, state),
+        "luck": is_luck(game, options),
         "draws_itself": hasattr(game, "show"),
     }
     if as_json:
@@ -66,6 +68,8 @@ def _print_game(game: Game, as_json: bool) -> None:
     }
     if facts["position_later"] is not None:
         shown["Later"] = json.dumps(facts["position_later"])
+    lucky = {True: "yes: no choice wins more often than it loses", False: "no"}
+    shown["Luck alone"] = lucky.get(facts["luck"], "not known")
     shown["Draws itself"] = "yes" if facts["draws_itself"] else "no"
     print_facts(shown, game.name)
 
@@ -88,10 +92,14 @@ def _described(name: str) -> dict[str, Any]:
     try:
         game = plugins.load_game(name)
     except UnsupportedGame as error:
-        broken = {"summary": "", "options": {}, "draws_itself": False, "error": str(error)}
-        return {"name": name, **broken}
+        broken: dict[str, Any] = {"summary": "", "options": {}, "luck": None, "draws_itself": False}
+        return {"name": name, **broken, "error": str(error)}
     options = dict(getattr(game, "defaults", {}))
     words = " ".join((game.__doc__ or "").partition("\n\n")[0].split())
     sentence, stop, _ = words.partition(". ")
     facts = {"name": name, "summary": sentence + stop.strip(), "options": options}
-    return facts | {"draws_itself": hasattr(game, "show"), "error": None}
+    return facts | {
+        "luck": is_luck(game, options),
+        "draws_itself": hasattr(game, "show"),
+        "error": None,
+    }
