@@ -5,11 +5,9 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from msgspec import UNSET
-
 from agentleague.games import even_odd
 from agentleague.league.events import read_event
-from agentleague.league.formats import ROUND_ROBIN, Format
+from agentleague.league.formats.stages import FORMATS
 from agentleague.league.league import League
 from agentleague.league.match_records import MATCHES_AT_HAND, LeagueLimits
 from agentleague.manager.role import Manager, Secrets
@@ -55,17 +53,17 @@ class MemoryLeague:
         game: Any = even_odd,
         *,
         at_hand: int = MATCHES_AT_HAND,  # matches of ended rounds that are not forgotten
-        format: Format = ROUND_ROBIN,  # noqa: A002
-        format_options: Any = UNSET,
+        formats: Any = FORMATS,
         limits: ManagerLimits | None = None,
         league_limits: LeagueLimits | None = None,
         player_limits: PlayerLimits | None = None,
         host_limits: HostLimits | None = None,
         check_endpoint: Callable[[str, str], None] = lambda url, source: None,
+        season: Any = None,  # the leagues before
         **settings: Any,
     ) -> None:
-        self.at_hand, self.limits = at_hand, limits
-        self.format, self.format_options = format, format_options
+        self.at_hand, self.limits, self.season = at_hand, limits, season
+        self.formats = formats
         self.league_limits, self.check_endpoint = league_limits, check_endpoint
         self.player_limits = player_limits or PlayerLimits()
         self.host_limits = host_limits or HostLimits()
@@ -98,8 +96,7 @@ class MemoryLeague:
         archive = JournalArchive(self.journal, "league_test", self.at_hand)
         league = League(
             archive,
-            format=self.format,
-            format_options=self.format_options,
+            formats=self.formats,
             limits=self.league_limits,
         )
         self.manager = Manager(
@@ -109,6 +106,7 @@ class MemoryLeague:
             check_endpoint=self.check_endpoint,
             league=league,
             limits=self.limits,
+            season=self.season,
         )
         self.manager.lost_until = lost_until
         self.journal.close()

@@ -265,7 +265,7 @@ async def _ask_everything(wire, cup, match_id):
     first = next(agent for agent in cup.agents if agent.host.role.KIND == "player")
     token = first.host.role.state.token
     about = {"match_id": match_id, "agent_id": "REF01", "player_id": first.host.role.agent_id}
-    for query in (*QUERIES, *DIRECTORIES, "MATCH", "AGENT", "WEATHER"):
+    for query in (*QUERIES, *DIRECTORIES, "MATCH", "AGENT", "STAGE", "WEATHER"):
         fields = {"query_type": f"GET_{query}", "query_params": about, "league_id": cup.league_id}
         await post(url, _request("league_query", "LEAGUE_QUERY", auth_token=token, **fields))
         del fields["league_id"]  # Which is missed, but not needed.

@@ -43,7 +43,8 @@ def read_csv(text):
     for row in rows:
         assert len(row) == len(head)
         for cell in row:
-            assert cell.startswith("'") or not cell.lstrip().startswith(FORMULA), cell
+            is_number = re.fullmatch(r"-?\d+(\.\d+)?", cell)
+            assert is_number or cell.startswith("'") or not cell.lstrip().startswith(FORMULA), cell
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 

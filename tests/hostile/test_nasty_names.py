@@ -218,7 +218,7 @@ def test_an_export_is_harmless_and_stays_in_its_place(decisions, tmp_path):
 
 def test_pages_and_the_report_show_nothing_that_is_unseen_or_turns_text_round(decisions):
     view = view_of(decisions.events)
-    ids = {"match_id": "R1M1", "player_id": "P01", "referee_id": "REF01"}
+    ids = {"match_id": "R1M1", "player_id": "P01", "referee_id": "REF01", "stage": "1"}
 
     shown = {name: page_of(view, name, **ids) for name in PAGES}
     shown["report"] = report.one_file(view, report.Verified(True, ()), lambda: None)

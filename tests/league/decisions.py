@@ -15,7 +15,7 @@ from agentleague.league.events import (
     ScheduledMatch,
 )
 from agentleague.league.league import League
-from agentleague.league.standings import TIE_BREAKS
+from agentleague.league.standings import USUAL_TIE_BREAKS
 from agentleague.protocol.messages import (
     LockRequest,
     MatchResultReport,
@@ -28,6 +28,7 @@ from agentleague.protocol.tokens import digest, league_token
 LEAGUE_ID = "league_2026_even_odd_office"
 DRAW_SECRET = b"the draw secret of the tests"
 TOKEN_SECRET = b"the token secret of the tests"
+TIE_BREAKS = (*USUAL_TIE_BREAKS, "player_id")
 
 
 def token(agent_id):
@@ -120,10 +121,11 @@ class Decisions:
         self.record(*ruling.events)
         return ruling
 
-    def play(self, match_id, *, forfeits=()):
+    def play(self, match_id, *, forfeits=(), moves=None):
         """Lock and report one match of even/odd."""
         file = self.league.matches[match_id]
-        moves = [] if forfeits else [(0, file.players[0], "even"), (0, file.players[1], "odd")]
+        usual = [(0, file.players[0], "even"), (0, file.players[1], "odd")]
+        moves = [] if forfeits else moves or usual
         at = {"match_id": match_id, "referee": file.referee_id}
         failed = [(p, "failed") for p in forfeits]
         self.played(moves, failed, epoch=file.epoch, **at)

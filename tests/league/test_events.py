@@ -17,11 +17,14 @@ from agentleague.league.events import (
     MatchBegun,
     MatchLocked,
     MatchRuled,
+    PlayerJoined,
     PlayerRemoved,
     PlayerReturned,
     RefereeApproved,
     RefereeSetAside,
     RegistrationDisplaced,
+    StageStarted,
+    TimeUp,
     TokenConfirmed,
     TokenMisused,
     TokenRenewed,
@@ -53,6 +56,9 @@ def every_kind():
         EndpointProved("P01"),
         RegistrationDisplaced("P03", "P01", "Ann"),
         PlayerRemoved("P02"),
+        PlayerJoined("P04"),
+        StageStarted(2, ["P01", "P02"]),
+        TimeUp(2),
         RefereeApproved("REF03"),
         RefereeSetAside("REF03", ["P01", "P02", "P03"]),
         MatchAssigned("R1M1", 2, "REF02", "REF01 was silent"),
@@ -145,7 +151,7 @@ def test_no_event_holds_a_token_or_a_secret():
 def test_a_seed_is_written_only_with_the_result_that_reveals_it():
     with_seed = {kind for kind, cls in KINDS.items() if "seed" in cls.__struct_fields__}
 
-    assert with_seed == {"match_decided", "league_ended"}
+    assert with_seed == {"match_decided", "league_started", "league_ended"}
 
 
 def test_a_field_that_an_older_version_wrote_is_read_past():

@@ -31,6 +31,7 @@ def state(league):
     held = dict(vars(league))
     held["roster"], held["matches"] = vars(league.roster), vars(league.matches)
     held["table"] = league.table.rows()
+    held["progress"] = vars(league.progress) if league.opened else None
     return held
 
 

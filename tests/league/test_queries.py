@@ -20,6 +20,7 @@ from league.querying import BYTES_MAX, ask, size
 from rules import rule
 
 BEGUN = ["GET_MATCH", "GET_NEXT_MATCH", "GET_PLAYER_STATS", "GET_SCHEDULE", "GET_STANDINGS"]
+BEGUN += ["GET_STAGE"]
 
 
 @rule("R-TABLE-07")
@@ -205,15 +206,21 @@ def test_the_status_is_there_at_any_time():
         "you": "P01",
         "league_id": "league_2026_even_odd_office",
         "game_type": "even_odd",
+        "stages": ["round_robin"],
+        "stage": 0,
+        "round_in_words": "round 0 of 0",
+        "is_length_known": False,
         "paused": False,
         "aborted": False,
         "rounds_completed": 0,
+        "ending": "",
         "champion": None,
         "champions": [],
         "champion_name": None,
         "disputed_matches": [],
         "ruled_matches": [],
         "misused_tokens_of": [],
+        "latecomers": [],
         "waiting_referees": [],
         "set_aside_referees": [],
         "unconfirmed_matches": [],
@@ -237,15 +244,21 @@ def test_the_status_is_there_at_any_time():
         "you": None,
         "league_id": "league_2026_even_odd_office",
         "game_type": "even_odd",
+        "stages": ["round_robin"],
+        "stage": 1,
+        "round_in_words": "round 3 of 3",
+        "is_length_known": True,
         "paused": False,
         "aborted": False,
         "rounds_completed": 3,
+        "ending": "",
         "champion": "P02",
         "champions": ["P02"],
         "champion_name": "Agent 2",
         "disputed_matches": [],
         "ruled_matches": [],
         "misused_tokens_of": [],
+        "latecomers": [],
         "waiting_referees": [],
         "set_aside_referees": [],
         "unconfirmed_matches": [],

@@ -252,7 +252,8 @@ class RosterStates(RuleBasedStateMachine):
         if endpoint == FORBIDDEN:
             return EndpointNotAllowed
         name = clean_name(meta.display_name) or f"P{len(players) + 1:02}"
-        is_taken = looks(name) in {looks(agent.shown) for agent in here}
+        # Who was removed stays in the table, under its name.
+        is_taken = looks(name) in {looks(agent.shown) for agent in self.players_here()}
         return DuplicateName if self.unique_names == "reject" and is_taken else None
 
     def renewal_refusal(self, meta, agent):

@@ -5,7 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from agentleague.league.standings import TIE_BREAKS, Points, Standing, Table
+from agentleague.league.recount import _number
+from agentleague.league.standings import TIE_BREAKS, USUAL_TIE_BREAKS, Points, Standing, Table
+
+BY_ID = (*USUAL_TIE_BREAKS, "player_id")
 
 
 def table(*player_ids, **settings):
@@ -175,7 +178,7 @@ def test_head_to_head_adds_up_over_the_cycles():
     ("tie_breaks", "ranking"),
     [
         # P02 beat P01, but has fewer wins and a technical loss
-        (TIE_BREAKS, ["P02", "P01"]),
+        (BY_ID, ["P02", "P01"]),
         (["head_to_head"], ["P02", "P01"]),
         (["wins", "head_to_head"], ["P01", "P02"]),
         (["technical_losses", "head_to_head"], ["P01", "P02"]),
@@ -243,7 +246,7 @@ def test_rows_that_share_a_rank_name_the_same_tie_break():
 
 
 def test_an_old_list_that_ends_with_the_ids_says_that_they_decided():
-    standings = table("P01", "P02", "P03", tie_breaks=TIE_BREAKS)
+    standings = table("P01", "P02", "P03", tie_breaks=BY_ID)
 
     assert (
         standings.why("P02")
@@ -252,7 +255,7 @@ def test_an_old_list_that_ends_with_the_ids_says_that_they_decided():
 
 
 def test_an_unknown_tie_break_is_refused_with_the_known_ones():
-    complaint = "'beauty'; known are head_to_head, wins, technical_losses, player_id"
+    complaint = "'beauty'; known are .*, technical_losses, buchholz, sonneborn_berger, player_id"
 
     with pytest.raises(ValueError, match=complaint):
         table("P01", tie_breaks=["wins", "beauty"])
@@ -364,6 +367,84 @@ def test_an_impossible_result_is_refused_and_changes_nothing(player_a, player_b,
     assert standings.rows() == before
 
 
+SWISS = [  # A tournament of eight over three rounds, worked out by hand in chess points.
+    *("1>5", "2>6", "3=7", "4>8"),
+    *("2=1", "4>3", "7>6", "5=8"),
+    *("1>4", "7=2", "3>5", "6>8"),
+]
+
+
+@pytest.mark.parametrize(
+    ("player_id", "points", "buchholz", "sonneborn_berger"),
+    [
+        ("1", 2.5, 4.5, 3.5),
+        ("2", 2, 5.5, 3.25),
+        ("4", 2, 4.5, 2),
+        ("7", 2, 4.5, 2.75),
+        ("3", 1.5, 4.5, 1.5),
+        ("6", 1, 4.5, 0.5),
+        ("5", 0.5, 4.5, 0.25),
+        ("8", 0.5, 3.5, 0.25),
+    ],
+)
+def test_buchholz_and_sonneborn_berger_as_chess_players_know_them(
+    player_id, points, buchholz, sonneborn_berger
+):
+    swiss = {"points": Points(2, 1, 0), "tie_breaks": ["buchholz", "sonneborn_berger"]}
+    standings = table(*"12345678", **swiss)
+    play(standings, *SWISS)
+
+    found = {name: float(value) for name, value in standings.tie_breaks(player_id).items()}
+    assert standings.row(player_id).points == 2 * points
+    # A win is worth 2 here and 1 there: so are the opponents' points, and what was won of them.
+    assert found == {"buchholz": 2 * buchholz, "sonneborn_berger": 2 * sonneborn_berger}
+    assert order(standings) == ["1", "2", "7", "4", "3", "6", "5", "8"]
+
+
+def test_why_a_player_is_ahead_by_buchholz_or_sonneborn_berger_is_said_in_halves():
+    names = ["buchholz", "sonneborn_berger"]
+    standings = table(*"12345678", points=Points(2, 1, 0), tie_breaks=names)
+    play(standings, *SWISS)
+
+    assert standings.why("7") == (
+        "4 points, behind 2 Agent 2 by Buchholz (9 to 11), "
+        "ahead of 4 Agent 4 by Sonneborn-Berger (5.5 to 4)"
+    )
+
+
+def test_a_match_that_is_taken_back_is_in_no_tie_break():
+    names = ["buchholz", "sonneborn_berger"]
+    standings = table("1", "2", "3", tie_breaks=names)
+    play(standings, "1>2", "3=2")
+
+    standings.count("3", "2", winner=None, times=-1)
+
+    assert standings.tie_breaks("2") == {"buchholz": "3", "sonneborn_berger": "0"}
+    assert standings.tie_breaks("3") == {"buchholz": "0", "sonneborn_berger": "0"}
+
+
+@pytest.mark.parametrize(
+    ("worth", "buchholz", "sonneborn_berger"),
+    [
+        (3, "5", "4.5"),  # a win against somebody with its own four points, after a draw
+        (1, "3", "1.5"),  # two points of its own, of which a draw takes half
+        (0, "1", "0.5"),
+    ],
+)
+def test_a_bye_counts_as_a_match_against_somebody_with_the_same_points(
+    worth, buchholz, sonneborn_berger
+):
+    standings = table("1", "2", "3", tie_breaks=["buchholz", "sonneborn_berger"])
+    play(standings, "1=2")
+
+    standings.count_byes(["1"], worth)
+
+    assert standings.tie_breaks("1") == {
+        "buchholz": buchholz,
+        "sonneborn_berger": sonneborn_berger,
+    }
+
+
 IDS = [f"P{n}" for n in range(1, 13)]
 results = st.tuples(
     st.permutations(IDS).map(lambda ids: ids[:2]),
@@ -373,7 +454,7 @@ results = st.tuples(
 tie_breaks = st.permutations(TIE_BREAKS)
 
 
-def counted(matches, order_of_tie_breaks=TIE_BREAKS):
+def counted(matches, order_of_tie_breaks=BY_ID):
     standings = table(*IDS, tie_breaks=order_of_tie_breaks)
     for (player_a, player_b), who, technical in matches:
         winner = {"first": player_a, "second": player_b, "nobody": None}[who]
@@ -449,3 +530,14 @@ def test_the_ranking_is_the_one_of_the_rule_spelt_out(matches):
         )
 
     assert order(standings) == sorted(IDS, key=rule)
+
+
+def test_an_id_may_end_with_a_number_that_never_ends():
+    endless = "P" + "9" * 5_000
+    table = Table({"P10": "", endless: "", "P2": ""})
+    table.add("P3", "")
+
+    assert [row.player_id for row in table.rows()] == ["P2", "P3", "P10", endless]
+    assert sorted(["P10", endless, "P2", "0" * 9_999 + "x"], key=_number)[1:] == [
+        *("P2", "P10", endless)
+    ]

@@ -19,6 +19,7 @@ from agentleague.protocol.messages import (
     GameOver,
     LeagueCommand,
     LeagueCompleted,
+    LeagueQuery,
     RefereeStatus,
     RefereeStatusAck,
 )
@@ -84,6 +85,30 @@ def test_a_league_starts_by_the_clock_with_those_who_are_there():
 
     assert_complete(league)
     assert league.clock.now() >= 1_700_000_060.0
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_league_starts_at_its_time_or_at_once_if_its_manager_was_away_then(is_late):
+    league = MemoryLeague(3, 1)
+    at = "2023-11-14T23:13:50+01:00"  # half a minute after the clock begins
+    league.settings = type(league.settings)(league_id="league_test", start_at=at)
+    league.restart_manager()
+    league.fill()
+    answers = []
+    league.hosts[0].ask(LeagueQuery("GET_STATUS"), Caller("127.0.0.1"), answers.append)
+    assert answers[0].data["starts_at"] == at
+    league.wait(20.0)
+    assert not league.league.has_started
+    if is_late:
+        league.kill(league.hosts[0])
+        league.wait(60.0)
+        league.restart_manager()
+
+    league.play()
+
+    assert_complete(league)
+    rows = {row.kind: row.at for row in league.journal.read("league_test")}
+    assert rows["league_started"][11:19] == ("22:14:40" if is_late else "22:13:50")
 
 
 def test_when_the_time_to_start_has_come_the_last_one_who_was_missing_starts_the_league():
@@ -224,6 +249,24 @@ def test_the_coming_matches_of_a_removed_player_are_technical_losses():
     } - {"P02"}
     assert {m.player_id for m in told if m.game_result.status == "TECHNICAL_LOSS"} == opponents
     assert league.league.phase == "LEAGUE_COMPLETED"
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_the_organiser_hears_what_becomes_of_the_match_of_a_removed_player(has_begun):
+    league = MemoryLeague(4, 2, round_notice_seconds=60.0).fill()
+    league.run_until(lambda: league.manager.rounds.has_begun == has_begun)
+    (match_id,) = (each for each, file in league.league.matches.items() if "P02" in file.players)
+
+    said = league.command("remove", player_id="P02").said
+    league.play()
+
+    loses = f"it loses {match_id}, which had not begun"
+    now = f"{match_id}, which is in play, goes on" if has_begun else loses
+    assert said == (
+        f"P02 is removed: {now}, the coming ones are technical losses, and it stays in the table."
+    )
+    is_lost = league.league.matches[match_id].result.status == "TECHNICAL_LOSS"
+    assert is_lost is not has_begun
 
 
 def test_a_player_removed_before_the_start_does_not_take_part():

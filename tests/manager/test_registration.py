@@ -519,6 +519,16 @@ def test_a_name_that_is_taken_is_refused_where_the_league_wants_it_so(name):
         as_player(Decisions(1), name, terms={"unique_names": "reject"})
 
 
+@rule("R-REG-09", "R-ORG-05")
+def test_a_player_who_was_removed_keeps_its_name_for_it_stays_in_the_table():
+    decisions, reject = Decisions(1), {"unique_names": "reject"}
+    decisions.record(PlayerRemoved("P01"))
+
+    with pytest.raises(DuplicateName):
+        as_player(decisions, "Agent 1", terms=reject)
+    assert as_player(decisions, "Agent 1")[0].display_name == "Agent 1 (P02)"
+
+
 @rule("R-REG-09")
 def test_a_free_name_is_taken_as_it_is_whatever_the_setting():
     for setting in ("suffix", "reject", "off"):

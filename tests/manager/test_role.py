@@ -506,6 +506,17 @@ def test_a_measurement_ends_the_league_after_some_rounds():
     assert "league_ended" in league.events()
 
 
+def test_who_plays_a_league_may_say_after_each_round_that_it_is_enough():
+    league = MemoryLeague(players=4, referees=1, cycles=3)
+    asked = []
+    league.manager.rounds.is_enough = lambda it: asked.append(it.rounds_ended) or len(asked) == 4
+
+    league.fill().play()
+
+    assert asked == [1, 2, 3, 4]
+    assert (league.league.rounds_ended, league.league.aborted) == (4, True)
+
+
 def test_a_key_that_no_table_has_is_an_error():
     manager = a_manager()
 

@@ -13,7 +13,6 @@ from agentleague.league.events import (
     RefereeRegistered,
     Told,
 )
-from agentleague.league.standings import TIE_BREAKS
 from agentleague.manager.role import Manager
 from agentleague.roles.effects import Broadcast, Call, End
 from agentleague.roles.settings import ManagerSettings
@@ -167,8 +166,9 @@ def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_name
 
 @rule("R-RESUME-02")
 def test_a_journal_from_before_a_rule_was_one_is_resumed_whatever_is_set_now():
-    rows = rows_of(Decisions(0).events)
-    rules = {"league_id": "league_2026_even_odd_office", "tie_breaks": TIE_BREAKS}
+    events = Decisions(0).events
+    rows, tie_breaks = rows_of(events), events[0].tie_breaks
+    rules = {"league_id": "league_2026_even_odd_office", "tie_breaks": tie_breaks}
     strict = ManagerSettings(**rules, missing_fields="refuse")
 
     check_rules(strict, iter(rows), "cup")

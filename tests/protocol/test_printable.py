@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from agentleague.protocol.printable import (
+    duration,
     log_text,
     nearest,
     one_line,
@@ -53,3 +56,18 @@ def test_a_slip_is_answered_with_the_nearest_name_and_with_all_names():
     assert nearest("dome", ["demo"], 0.9) == ""
     assert there_are("randm", ["fixed", "random"]) == "did you mean random? There are fixed, random"
     assert there_are("x", ["R1M1", "R1M2"], "R1M1 to R1M2") == "there are R1M1 to R1M2"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.2, "0 s"),
+        (59.4, "59 s"),
+        (60, "1 min"),
+        (7_380, "2 h 3 min"),
+        (7_200, "2 h"),
+        (273_700, "3 d 4 h"),
+    ],
+)
+def test_how_long_it_is_till_then_is_said_in_two_units(seconds, words):
+    assert duration(seconds) == words

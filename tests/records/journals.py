@@ -27,12 +27,12 @@ def rows_of(events, league_id=LEAGUE_ID):
     return chain.extend(chain.start(league_id), league_id, AT, map(chain.entry, events))
 
 
-def written(directory, events):
+def written(directory, events, league_id=LEAGUE_ID):
     """A real journal with these events, on disk."""
     journal = SqliteJournal(directory, lambda: 1_763_200_800.0, lambda call: call())
-    journal.claim(LEAGUE_ID)
+    journal.claim(league_id)
     failures = []
-    journal.append(LEAGUE_ID, 0, events, lambda heads: failures.append(heads))
+    journal.append(league_id, 0, events, lambda heads: failures.append(heads))
     journal.close()
     assert len(failures[0]) == len(events)
     return directory

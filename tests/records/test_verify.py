@@ -32,6 +32,7 @@ from agentleague.league.events import (
     TokenConfirmed,
     TokenRenewed,
 )
+from agentleague.league.formats.format import Stage
 from agentleague.league.standings import Table
 from agentleague.protocol.messages import GameResult
 from agentleague.records.verify import missing_receipt, verify
@@ -507,12 +508,12 @@ def test_rules_that_nothing_follows_from_are_refused():
         "the game refuses the league's options: even_odd has no option 'best'; leave it out, there"
         " are lowest and highest"
     )
-    assert "A round robin needs at least 1 cycle" in lie(changed(LEAGUE, LeagueOpened, cycles=0))[1]
+    assert "must be a whole number from 1" in lie(changed(LEAGUE, LeagueOpened, cycles=0))[1]
 
 
 def test_options_that_the_format_cannot_use_are_refused():
-    for options in ({"cycles": "many"}, {"cycles": 0}, {}):
-        events = changed(LEAGUE, LeagueOpened, format_options=options)
+    for options in ({"cycles": "many"}, {"cycles": 0}, {"speed": 1}):
+        events = changed(LEAGUE, LeagueOpened, stages=[Stage("round_robin", 1, options)])
         assert "the row cannot follow those before it" in lie(events)[1]
 
 
@@ -529,16 +530,16 @@ def test_another_field_of_players_is_refused():
         (["P01", "P02", "P03"], "P04 registered and does not start"),
         (
             ["P01", "P02", "P03", "P04", "P04"],
-            "the row cannot follow those before it (A round robin needs distinct",
+            "the players start as",
         ),
     ]:
         assert lie(changed(LEAGUE, LeagueStarted, players=players))[1].startswith(sentence)
 
 
-def test_another_order_of_the_players_is_another_schedule():
+def test_another_order_of_the_players_is_not_that_of_their_seeds():
     players = ["P02", "P01", "P03", "P04"]
 
-    assert "but the schedule" in lie(changed(LEAGUE, LeagueStarted, players=players))[1]
+    assert "but by their seeds it is" in lie(changed(LEAGUE, LeagueStarted, players=players))[1]
 
 
 def test_nobody_registers_twice_or_too_late():

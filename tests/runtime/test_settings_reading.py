@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentleague.roles.settings import ManagerSettings, PlayerSettings, RefereeSettings
-from agentleague.runtime.settings import SettingError, read_settings, read_table
+from agentleague.runtime.settings import SettingError, check_table, read_settings, read_table
 
 
 def read(cls=ManagerSettings, *, file=None, environment=(), **options):
@@ -211,6 +211,38 @@ def test_a_slip_in_an_option_names_the_option_as_it_is_typed():
         read(start_after_seconds="soon")
 
 
+@pytest.mark.parametrize(
+    ("start_at", "sentence"),
+    [
+        ("2020-01-01T18:00:00+01:00", r"start_at is past: '2020-01-01T18:00:00\+01:00' was \d+ d"),
+        ("2096-12-01T18:00:00", "start_at does not say of which time zone; add its offset, like"),
+        ("tomorrow", "start_at is no time; write one like 2026-12-01T18:00:00"),
+    ],
+)
+def test_a_time_to_start_is_to_come_and_says_its_time_zone(start_at, sentence):
+    given = read_table(ManagerSettings, {"start_at": start_at})
+
+    with pytest.raises(SettingError, match=sentence):
+        check_table(given, given.make(ManagerSettings))
+
+
+def test_a_league_that_is_there_may_be_late_to_start_but_its_time_must_be_one():
+    late = read_table(ManagerSettings, {"start_at": "2020-01-01T18:00:00+01:00"})
+    none = read_table(ManagerSettings, {"start_at": "2020-01-01"})
+
+    check_table(late, late.make(ManagerSettings), is_new=False)
+    with pytest.raises(SettingError, match="time zone"):
+        check_table(none, none.make(ManagerSettings), is_new=False)
+
+
+def test_a_league_starts_at_a_time_or_after_a_while_not_both():
+    table = {"start_at": "2096-12-01T18:00:00+01:00", "start_after_seconds": 5.0}
+    given = read_table(ManagerSettings, table)
+
+    with pytest.raises(SettingError, match="both given; leave one out"):
+        check_table(given, given.make(ManagerSettings))
+
+
 def test_a_long_value_is_not_shown_whole():
     with pytest.raises(SettingError) as caught:
         read(players="9" * 10_000)
@@ -252,3 +284,18 @@ def test_what_a_program_gives_is_judged_field_by_field():
         "players must be a whole number from 2 to 1,000,000, not '4': take away its quotes\n"
         "there is no setting 'cycels'; did you mean 'cycles'?"
     )
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"format": "ladder"},
+        {"format": "knockout", "format_options": {"best_of": 2}},
+        {"format": "groups", "format_options": {"groups": 9}, "players_max": 10},
+    ],
+)
+def test_what_no_number_of_players_could_play_is_an_error_before_anybody_is_there(table):
+    given = read_table(ManagerSettings, table)
+
+    with pytest.raises(SettingError, match=r"cannot be: .*(never ends|odd number|at least 18)"):
+        check_table(given, given.make(ManagerSettings))

@@ -6,6 +6,7 @@ import pytest
 
 from agentleague import Player, Turn, play_league
 from agentleague.errors import LeagueError, UnsupportedGame
+from agentleague.league.formats.stages import usual_stages
 from agentleague.runtime import plugins
 from agentleague.sdk.offline import OfflineLeague
 from commands import league
@@ -45,7 +46,7 @@ def test_a_game_that_draws_several_numbers_is_played_as_by_roles_too():
 
     dice, functions = THROWAWAY["dice"], [guess, chance, chance]
     offline = OfflineLeague(
-        dice, "7", [(each.__name__, each, None) for each in functions], cycles=2
+        dice, "7", [(each.__name__, each, None) for each in functions], usual_stages(2)
     )
     here, there = list(offline.play()), with_messages(functions, dice, "7", cycles=2)
 

@@ -78,6 +78,7 @@ class Plan:
     is_profiled: bool = False  # whether manager and referees count which functions run
     is_seated: bool = False  # whether players fetch their calls from the manager
     journal: DatabaseUrl | None = None  # a database instead of that directory
+    stages: Sequence[Mapping[str, Any]] = ()  # other formats, played to their end
     has_files: bool = True  # whether the manager keeps the files of document 001 current
 
     @property
@@ -174,6 +175,7 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
         league_id=LEAGUE,
         referees=plan.referees,
         cycles=plan.cycles,
+        stages=plan.stages,
         reply_seconds=REPLY_SECONDS,  # So that a slow machine is measured all the same.
     )
     files = partial(keep_files, "") if plan.has_files else None
@@ -182,7 +184,7 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
     manager = await open_manager(settings, home, Place(0, hosts=HOSTS))
     role = manager.host.role
     assert isinstance(role, Manager)
-    role.rounds.rounds_max = plan.rounds
+    role.rounds.rounds_max = None if plan.stages else plan.rounds
     referees, players = _workers(plan, folder, manager.url)
     worker_groups = [referees, *players]
     try:

@@ -99,6 +99,15 @@ class Adjudicator:
         """What opens the commitment to the draw of the champion, if there is one."""
         return self._seed(draws.CHAMPION).hex() if self._league.champion_commitment else UNSET
 
+    def seeding_commitment(self, league_id: str) -> str:
+        """The commitment to the draw of the seeds, before the league is opened."""
+        seed = draws.seed_of(self._secret, league_id, draws.SEEDING)
+        return draws.commitment(seed, league_id, draws.SEEDING)
+
+    def seeding_seed(self) -> bytes:
+        """What opens it."""
+        return draws.seed_of(self._secret, self._league.rules.league_id, draws.SEEDING)
+
     def lock(
         self, referee_id: str, request: LockRequest, *, another: CanAsk = _nobody_else
     ) -> Decision:

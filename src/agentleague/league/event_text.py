@@ -77,6 +77,11 @@ _SENTENCES: dict[type[Event], Callable[[Any], str]] = {
         f"{e.agent_id} was taken out: it registered at the end point of {e.by or 'another agent'}"
     ),
     events.PlayerRemoved: lambda e: f"The organiser removed {e.player_id}",
+    events.StageStarted: lambda e: (
+        f"Stage {e.stage} began with {counted(len(e.players), 'player')}"
+    ),
+    events.PlayerJoined: lambda e: f"{e.player_id}, who came late, plays from here on",
+    events.TimeUp: lambda e: f"The time of stage {e.stage} is up: no further round of it begins",
     events.LeagueStarted: lambda e: f"The league began with {counted(len(e.players), 'player')}",
     events.RoundScheduled: lambda e: (
         f"Round {e.round_id} has {counted(len(e.matches), 'match', 'matches')}"

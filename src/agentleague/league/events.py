@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from agentleague.errors import Damaged
+from agentleague.league.formats.format import Stage
 from agentleague.protocol.messages import Exchange, GameResult, Rules
 from agentleague.roles.effects import Event
 
@@ -28,8 +29,10 @@ class LeagueOpened(Event, frozen=True, tag="league_opened"):
     seeded: bool
     has_join_code: bool = False
     has_referee_code: bool | UnsetType = UNSET
-    format: tuple[str, int] | UnsetType = UNSET  # name and version; without it round robin 1
-    format_options: dict[str, int | str] | UnsetType = UNSET  # without it the cycles
+    stages: list[Stage] | UnsetType = UNSET  # without them a round robin of so many cycles
+    seeding: str | UnsetType = UNSET  # "random" or "rating"; without it as they registered
+    seeding_commitment: str | UnsetType = UNSET  # to the draw of the seeds
+    late: str | UnsetType = UNSET  # "next_stage" or "play_remaining"; without it nobody comes late
 
 
 class PlayerRegistered(Event, frozen=True, tag="player_registered"):
@@ -46,6 +49,7 @@ class PlayerRegistered(Event, frozen=True, tag="player_registered"):
     source: str | UnsetType = UNSET  # the address it asked from, if known; not the organiser's
     addresses: list[str] | UnsetType = UNSET  # of its host name, where the end point has one
     game_types: list[str] | UnsetType = UNSET  # that it says it knows
+    known_by: str | UnsetType = UNSET  # in a season: a token or claim of before, or only its place
 
 
 class PlayerReturned(Event, frozen=True, tag="player_returned"):
@@ -151,6 +155,30 @@ class LeagueStarted(Event, frozen=True, tag="league_started"):
     players: list[str]
     # to the draw of the champion among those who share rank 1; without it nobody shares a rank
     champion_commitment: str | UnsetType = UNSET
+    seed: str | UnsetType = UNSET  # opens the commitment to the draw of the seeds
+    elo: dict[str, int] | UnsetType = UNSET  # of players of whom something is known
+    ends_at: int | UnsetType = UNSET  # no round of the first stage begins later, in Unix seconds
+
+
+class StageStarted(Event, frozen=True, tag="stage_started"):
+    """A stage is over, and the next one begins; its rounds follow from the players in order."""
+
+    stage: int  # from 2
+    players: list[str]
+    ends_at: int | UnsetType = UNSET
+
+
+class PlayerJoined(Event, frozen=True, tag="player_joined"):
+    """A player who registered after the start plays from the next round, or cycle, on."""
+
+    player_id: str
+    elo: int | UnsetType = UNSET  # with which it comes from leagues before
+
+
+class TimeUp(Event, frozen=True, tag="time_up"):
+    """The time of a stage is over: no further round of it begins."""
+
+    stage: int
 
 
 class ScheduledMatch(msgspec.Struct, frozen=True, array_like=True):

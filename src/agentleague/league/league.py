@@ -3,13 +3,30 @@
 Reading a journal into a League rebuilds all that the manager knows; deciding is the manager's.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, get_args
 
 from msgspec import UNSET, UnsetType
 
-from agentleague.league import events, formats
+from agentleague.league import events
+from agentleague.league.formats import stage_words
+from agentleague.league.formats.format import (
+    ELO,
+    Done,
+    Format,
+    PlayedMatch,
+    Round,
+    Stage,
+    Totals,
+    Wait,
+)
+from agentleague.league.formats.stages import (
+    FORMATS,
+    NextStage,
+    StageProgress,
+    usual_stages,
+)
 from agentleague.league.match_records import Archive, LeagueLimits, MatchRecord, MatchRecords
 from agentleague.league.roster import Roster
 from agentleague.league.standings import Points, Standing, Table, drawn_champion
@@ -31,23 +48,23 @@ class League:
     """The state of a league; `apply` alone changes it, live and on replay.
 
     With an archive, in which their rows can be found again, it forgets the matches of old rounds.
-    `format` and its options are those of a new league; a journal has its own.
+    `formats` are those that its stages may have.
     """
 
     def __init__(
         self,
         archive: Archive | None = None,
         *,
-        format: formats.Format = formats.ROUND_ROBIN,  # noqa: A002
-        format_options: dict[str, int | str] | UnsetType = UNSET,
+        formats: Mapping[str, Format] = FORMATS,
         limits: LeagueLimits | None = None,
     ) -> None:
-        self.format, self.format_options = format, format_options
+        self.formats = formats
         self.limits = limits or LeagueLimits()
         self.archive = archive
         self.manager_url = ""  # where its seats are, if somebody said so: no event does
         self.entrants: list[str] = []  # those who play, from the start on
-        self.totals: formats.Totals | None = None  # from the start on, if the format knows them
+        self.stages: Sequence[Stage] = ()  # from the opening on
+        self.progress: StageProgress  # of its stages, from the opening on
         self.seq = 0  # rows applied so far
         self.generation = 0  # of draws that are not decided, and of new epochs and tokens
         self.losses: dict[int, events.LossAccepted] = {}  # row -> which loss it accepts
@@ -57,7 +74,7 @@ class League:
         self.byes: dict[int, list[str]] = {}  # without those of forgotten rounds that are planned
         self.round_id = 0  # the round that runs, or ran last
         self.rounds_ended = 0
-        self._results: list[list[formats.PlayedMatch]] = []  # of ended rounds, if they pair others
+        self.ends_at: int | UnsetType = UNSET  # no round of the running stage begins later
         self.round_ended_seq = 0
         self.open_matches: set[str] = set()  # of the running round, not closed yet
         self.decided_total = 0
@@ -66,10 +83,12 @@ class League:
         self.opened: events.LeagueOpened | None = None
         self.rules: events.LeagueOpened  # its id, game and rules, once it is opened
         self.table = Table({})
+        self.reached: Mapping[str, stage_words.Reached] = {}  # what ranks before points, in words
         self.champion = ""
         self.champion_commitment: str | UnsetType = UNSET
         self.champion_seed: str | UnsetType = UNSET  # once the league is over
         self.paused = self.aborted = False
+        self.ending = ""  # why it was not shorter or longer, where results decide that
         self.told: set[tuple[str, int]] = set()  # what everybody was told of the last rounds
         self.disputed: dict[str, None] = {}  # matches that wait for the organiser's word, in order
         self.unconfirmed: dict[str, None] = {}  # forfeited as one referee alone says, in order
@@ -118,39 +137,90 @@ class League:
         return len(self.entrants) or len(roster.players) - len(roster.removed)
 
     @property
+    def totals(self) -> Totals | None:
+        """How long it will be, once its last stage runs and if that is known."""
+        return self.progress.totals if self.has_started else None
+
+    @property
+    def is_length_known(self) -> bool:
+        """Whether `total_rounds` and `total_matches` are what there will be."""
+        return self.totals is not None or self.phase is Phase.COMPLETED
+
+    @property
     def total_rounds(self) -> int:
-        """How many rounds there are; if the format cannot tell, those scheduled so far."""
-        return self.totals.rounds if self.totals else self.round_id
+        """How many rounds there are; if nobody can tell, those scheduled so far."""
+        totals = None if self._has_changed_length else self.totals
+        return totals.rounds if totals else self.round_id
 
     @property
     def known_rounds(self) -> int:
         """The rounds whose matches are known: all of them, unless they depend on results."""
-        return self.round_id if self.format.pairs_by_results else self.total_rounds
+        return self.total_rounds if self.is_fixed else self.round_id
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all matches of a league that has started are known, as many in each round."""
+        return self.has_started and self.progress.is_fixed
 
     @property
     def total_matches(self) -> int:
         """The matches of those rounds."""
-        if self.totals:
-            return self.totals.matches
+        totals = None if self._has_changed_length else self.totals
+        if totals:
+            return totals.matches
         return sum(map(self.matches.size, range(1, self.round_id + 1)))
 
-    def next_round(self) -> formats.Round | formats.Wait | formats.Done:
-        """What the format says after the rounds that have ended."""
-        playing = [self.matches[match_id].players for match_id in sorted(self.open_matches)]
-        return self.format.next_round(
-            self._played, playing, self.entrants, self._options, formats.SEED
-        )
+    @property
+    def _has_changed_length(self) -> bool:
+        """Whether it is over and may have been shorter than was thought: players may leave."""
+        return self.phase is Phase.COMPLETED and not self.is_fixed and not self.aborted
 
-    def champion_by_format(self) -> str | None:
-        """Who wins a started league if it ends now, if the format and not the table decides."""
-        return self.format.champion(self._played, self.entrants, self._options)
+    def next_round(self) -> Round | Wait | NextStage | Done:
+        """What comes after the rounds that have ended."""
+        playing = [self.matches[match_id].players for match_id in sorted(self.open_matches)]
+        removed = self.roster.removed.keys()
+        following = self.progress.next_round(playing, removed)
+        if not isinstance(following, Done):
+            return following
+        ranked = [row.player_id for row in self.table.rows()]
+        latecomers = self.latecomers if self.rules.late else []
+        return self.progress.next_stage(ranked, removed, latecomers)
+
+    @property
+    def latecomers(self) -> list[str]:
+        """Who registered after the start and does not play yet."""
+        playing, removed = self.table.players, self.roster.removed
+        return [each for each in self.roster.players if each not in playing and each not in removed]
+
+    @property
+    def joining(self) -> list[str]:
+        """Those of them who play from the next round or cycle on, if no stage ends before."""
+        return self.latecomers if self.entry == "now" else []
+
+    @property
+    def entry(self) -> str:
+        """When somebody who comes late plays: `now` or with the next `stage`; empty: never."""
+        if not self.has_started or self.phase is Phase.COMPLETED or not self.rules.late:
+            return ""
+        if self.rules.late == "play_remaining" and self.progress.has_room(self.round_id):
+            return "now"
+        return "stage" if self.progress.stage < len(self.stages) else ""
+
+    @property
+    def takes_players(self) -> bool:
+        """Whether somebody new would play."""
+        return self.phase is Phase.REGISTERING or bool(self.entry)
+
+    def is_late(self, agent_id: str) -> bool:
+        """Whether it registered after the start and does not play yet."""
+        is_in = agent_id in self.table.players or agent_id in self.roster.removed
+        return self.has_started and agent_id in self.roster.players and not is_in
 
     def champions(self) -> Sequence[Standing]:
         """Who wins if it ends now: all of rank 1; nobody before the first result."""
         if not self.has_started or not self.decided_total:
             return ()
-        by_format = self.champion_by_format()
-        return [self.table.row(by_format)] if by_format else self.table.first()
+        return self.table.first()
 
     def champion_now(self, seed: str | UnsetType) -> str:
         """The documents' one champion if it ends now: drawn among those who share rank 1."""
@@ -162,39 +232,65 @@ class League:
             return drawn_champion(bytes.fromhex(seed), self.rules.league_id, first).player_id
         return first[0].player_id if first else ""
 
-    def planned_round(self, round_id: int) -> formats.Round | None:
+    def planned_round(self, round_id: int) -> Round | None:
         """A round that was scheduled, or that the format can tell before."""
-        planned = self.format.planned(round_id, self.entrants, self._options, formats.SEED)
-        if planned is None and 1 <= round_id <= self.round_id:
-            is_kept = round_id <= len(self._results)
-            matches = self._results[round_id - 1] if is_kept else self.matches.of_round(round_id)
-            pairings = tuple(match.players for match in matches)
-            return formats.Round(round_id, pairings, tuple(self.byes[round_id]))
-        return planned
-
-    @property
-    def _options(self) -> formats.Options:
-        options = self.format_options
-        return {"cycles": self.rules.cycles} if options is UNSET else options
-
-    @property
-    def _played(self) -> formats.Played:
-        return formats.Played(self.rounds_ended, self._results, self.roster.removed.keys())
+        if self.is_fixed:
+            return self.progress.planned(round_id)
+        if not 1 <= round_id <= self.round_id:
+            return None
+        results = self.progress.results
+        is_kept = round_id <= len(results)
+        matches: Iterable[MatchRecord | PlayedMatch] = (
+            results[round_id - 1].matches if is_kept else self.matches.of_round(round_id)
+        )
+        pairings = tuple(match.players for match in matches)
+        return Round(round_id, pairings, tuple(self.byes[round_id]))
 
     def _opened(self, event: events.LeagueOpened) -> None:
         self.opened = self.rules = event
-        self.format = formats.find_format(event.format, self.format)
-        self.format_options = event.format_options
+        self.stages = stages_of(event)
+        self.progress = StageProgress(self.stages, Points(*event.points), self.formats)
+        if event.late:
+            self.progress.is_fixed = False
 
     def _started(self, event: events.LeagueStarted) -> None:
         self.phase = Phase.SCHEDULING
-        self.totals = self.format.begin(event.players, self._options)
-        self.entrants = event.players
-        names = self.names_of(event.players)
+        self.progress.begin(event.players, event.elo or {})
+        self.entrants, self.ends_at = list(event.players), event.ends_at
         self.champion_commitment = event.champion_commitment
-        by_id = () if event.champion_commitment else ("player_id",)
+        self.table = self.new_table()
+        self._rank()
+
+    def new_table(self) -> Table:
+        """A table of those who play, in which nothing is counted yet."""
+        by_id = () if self.champion_commitment else ("player_id",)
         tie_breaks = (*self.rules.tie_breaks, *by_id)
-        self.table = Table(names, Points(*self.rules.points), tie_breaks)
+        return Table(self.names_of(self.entrants), Points(*self.rules.points), tie_breaks)
+
+    def _stage_started(self, event: events.StageStarted) -> None:
+        for player_id in event.players:
+            self._enter(player_id)
+        self.progress.begin(event.players, {}, self.roster.removed.keys())
+        self.ends_at = event.ends_at
+        self._rank()
+
+    def _joined(self, event: events.PlayerJoined) -> None:
+        self._enter(event.player_id)
+        self.progress.join(event.player_id, event.elo or ELO)
+        self._rank()
+
+    def _enter(self, player_id: str) -> None:
+        if player_id not in self.table.players:
+            self.entrants.append(player_id)
+            self.table.add(player_id, self.roster.players[player_id].display_name)
+
+    def _time_up(self, event: events.TimeUp) -> None:
+        self.progress.is_time_up = True
+
+    def _rank(self) -> None:
+        merits = self.progress.merits(self.roster.removed.keys())
+        self.reached = stage_words.reached(self.progress, self.roster.removed) if merits else {}
+        self.table.rank_by(merits, {each: words.why for each, words in self.reached.items()})
 
     def _scheduled(self, event: events.RoundScheduled) -> None:
         self.phase = Phase.RUNNING
@@ -250,9 +346,10 @@ class League:
         self._count(*counted, times=-1)
         record.take(event, self.seq)
         self._count(*counted)
-        if record.round_id <= len(self._results):
+        if record.round_id <= self.rounds_ended:
             place = int(record.match_id.partition("M")[2]) - 1
-            self._results[record.round_id - 1][place] = _played(record)
+            self.progress.replace(record.round_id, place, as_played(record))
+            self._rank()
         self.disputed.pop(event.match_id, None)
         self.unconfirmed.pop(event.match_id, None)
         self.ruled[event.match_id] = None
@@ -286,10 +383,13 @@ class League:
 
     def _round_ended(self, event: events.RoundEnded) -> None:
         self.rounds_ended, self.round_ended_seq = event.round_id, self.seq
-        if self.format.pairs_by_results:
-            self._results.append([_played(each) for each in self.matches.of_round(event.round_id)])
+        progress, byes = self.progress, self.byes[event.round_id]
+        progress.end_round(map(as_played, self.matches.of_round(event.round_id)), byes)
+        if not progress.is_fixed:
+            self.table.count_byes(byes, progress.bye_points())
+            self._rank()
         for forgotten in self.matches.end_round(event.round_id, self.seq):
-            if not self.format.pairs_by_results:
+            if progress.is_fixed:
                 del self.byes[forgotten]
 
     def _ended(self, event: events.LeagueEnded) -> None:
@@ -297,6 +397,8 @@ class League:
         self.phase, self.champion = Phase.COMPLETED, event.champion
         self.aborted, self.paused = event.aborted, False
         self.champion_seed = event.seed
+        if self.has_started and not event.aborted:
+            self.ending = self.progress.ending(self.roster.removed.keys())
 
     def _paused(self, event: events.LeaguePaused | events.LeagueContinued) -> None:
         self.paused = isinstance(event, events.LeaguePaused)
@@ -307,6 +409,8 @@ class League:
 
     def _removed(self, event: events.PlayerRemoved) -> None:
         self.roster.removed[event.player_id] = event.from_round
+        if self.has_started:
+            self._rank()  # Somebody may win by it, and no further round be played.
 
     _APPLY: ClassVar[dict[type[Event], Callable[..., None]]] = {
         events.LeagueOpened: _opened,
@@ -322,6 +426,9 @@ class League:
         events.RegistrationDisplaced: lambda self, event: self.roster.displace(event),
         events.PlayerRemoved: _removed,
         events.LeagueStarted: _started,
+        events.StageStarted: _stage_started,
+        events.PlayerJoined: _joined,
+        events.TimeUp: _time_up,
         events.RoundScheduled: _scheduled,
         events.LossAccepted: _lost,
         events.MatchAssigned: _of_match,
@@ -342,8 +449,14 @@ class League:
     }
 
 
-def _played(record: MatchRecord) -> formats.PlayedMatch:
+def stages_of(opened: events.LeagueOpened) -> Sequence[Stage]:
+    """The stages of a league."""
+    return usual_stages(opened.cycles) if opened.stages is UNSET else opened.stages
+
+
+def as_played(record: MatchRecord) -> PlayedMatch:
+    """A match that has a result, as a format knows it."""
     result = record.result
     assert result
     technical, counts = result.status == "TECHNICAL_LOSS", result.no_contest is not True
-    return formats.PlayedMatch(record.players, result.winner_player_id, technical, counts)
+    return PlayedMatch(record.players, result.winner_player_id, technical, counts)

@@ -18,6 +18,7 @@ from agentleague.errors import (
     UnknownLeague,
     UnknownQuery,
 )
+from agentleague.league import stage_views
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import loss_in_words, misuse_in_words
@@ -111,10 +112,25 @@ def _standings(league: League, params: Mapping[str, Any], asker: str | None) -> 
     places = {row.player_id: place for place, row in enumerate(rows)}
     own = [] if params.keys() & {"offset", "limit"} else [r for r in rows if r.player_id == asker]
     chosen = [row for row in page(rows, params, ROWS_A_PAGE) if row not in own]
-    shown = fitting([*own, *chosen], ROOM_BYTES // 2)
+    shown = fitting(stage_views.standing_rows(league, [*own, *chosen]), ROOM_BYTES // 2)
     return {
         "standings": sorted(shown, key=lambda row: places[row["player_id"]]),
         "current_round": league.round_id,
+        "total": len(rows),
+    }
+
+
+def _stage(league: League, params: Mapping[str, Any], asker: str | None) -> Answer:
+    """The bracket, table, groups or ladder of a stage: the running one, unless one is named."""
+    number = stage_views.shown_stage(league, params.get("stage"))
+    if not number:
+        raise wrong("stage", f"1 to {len(league.stages)}")
+    rows = stage_views.stage_rows(league, number)
+    return {
+        "stage": number,
+        "stages": stage_views.stages(league),
+        "shown_rounds": stage_views.rounds_of(league, number),
+        "rows": fitting(page(rows, params, ROWS_A_PAGE), ROOM_BYTES),
         "total": len(rows),
     }
 
@@ -145,7 +161,7 @@ def _places(
     league: League, rounds: range, params: Mapping[str, Any]
 ) -> tuple[Sequence[tuple[int, int]], int]:
     """A page of the matches of these rounds, by round and index, and how many there are."""
-    if league.totals is None or league.format.pairs_by_results:
+    if not league.is_fixed or not league.totals:
         places = [(each, n) for each in rounds for n in range(league.matches.size(each))]
         return page(places, params, MATCHES_A_PAGE), len(places)
     per_round = league.totals.matches // league.totals.rounds
@@ -188,15 +204,21 @@ def _status(league: League, params: Mapping[str, Any], asker: str | None) -> Ans
         "you": asker,
         "league_id": league.rules.league_id,
         "game_type": league.rules.game_type,
+        "stages": [each.format for each in league.stages],
+        "stage": league.progress.stage,
+        "round_in_words": stage_views.round_in_words(league),
+        "is_length_known": league.is_length_known,
         "paused": league.paused,
         "aborted": league.aborted,
         "rounds_completed": league.rounds_ended,
+        "ending": league.ending,
         "champion": league.champion or None,
         "champions": [row.player_id for row in league.champions()[:STATUS_ROWS] if league.champion],
         "champion_name": league.names_of(filter(None, [league.champion])).get(league.champion),
         "disputed_matches": [*league.disputed][:STATUS_ROWS],
         "ruled_matches": [*league.ruled][:STATUS_ROWS],
         "misused_tokens_of": [*league.misuses][:STATUS_ROWS],
+        "latecomers": league.latecomers[:STATUS_ROWS] if league.entry else [],
         "waiting_referees": [*league.roster.waiting][:STATUS_ROWS],
         "set_aside_referees": sorted(league.roster.set_aside)[:STATUS_ROWS],
         "unconfirmed_matches": [*league.unconfirmed][:STATUS_ROWS],
@@ -307,7 +329,7 @@ def state_of(league: League, agent_id: str) -> str:
         return "SHUTDOWN"
     if agent_id in league.roster.waiting:
         return "WAITING"
-    if league.phase is Phase.REGISTERING:
+    if league.phase is Phase.REGISTERING or league.is_late(agent_id):
         return "REGISTERED"
     is_silent = league.is_suspended(agent_id) or agent_id in league.timed_out
     is_suspended = is_silent or agent_id in league.roster.set_aside
@@ -405,6 +427,7 @@ def _open_matches(league: League, agents: Sequence[str]) -> Counter[str]:
 QUERIES: dict[str, Callable[[League, Mapping[str, Any], str | None], Answer]] = {
     "GET_STANDINGS": _standings,
     "GET_SCHEDULE": _schedule,
+    "GET_STAGE": _stage,
     "GET_NEXT_MATCH": _next_match,
     "GET_PLAYER_STATS": player_stats,
     "GET_STATUS": _status,

@@ -11,7 +11,7 @@ import msgspec
 
 from agentleague.errors import MatchMismatch, WrongType
 from agentleague.league.events import MatchRuled
-from agentleague.league.formats import Players
+from agentleague.league.formats.format import Players
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import dispute_in_words, ruling_in_words

@@ -4,9 +4,8 @@ It has no code in common with standings.py, and is simple on purpose: `league ve
 simulator compare the two.
 """
 
-import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec import UNSET
@@ -38,6 +37,10 @@ class Recount:
         self._players: list[str] = []  # that the league started with
         self._decided: dict[str, Score | None] = {}  # by its result; None: it does not count
         self._counting: dict[str, Score | None] = {}  # the same, or as the organiser ruled
+        self._byes: dict[int, tuple[list[str], int]] = {}  # by round: whose, and their points
+        self._ended: set[int] = set()  # rounds
+        self._stage_byes = [0]  # what a bye is worth in each stage
+        self._stage = 0
         self._told: set[str] = set()  # matches whose players know: they count, and at the end all
 
     def take(self, event: Event) -> None:
@@ -50,29 +53,18 @@ class Recount:
         """What every player has done so far, without ranks."""
         return self._count({player_id: {} for player_id in self._players})
 
-    def table(self) -> list[Row]:
-        """The rows of the table, rank 1 first."""
+    def table(self, ranked_first: Mapping[str, tuple[int, int]]) -> list[Row]:
+        """The rows of the table, rank 1 first; merits, if there are any, rank before points."""
         taken: dict[str, dict[str, int]] = {player_id: {} for player_id in self._players}
         rows = self._count(taken)
-
-        def head_to_head(player_id: str) -> int:
-            level = rows[player_id]["points"]
-            won = taken[player_id].items()
-            return sum(points for other, points in won if rows[other]["points"] == level)
-
-        def merits(player_id: str) -> list[int]:
-            row = rows[player_id]
-            found = [row["points"]]
-            for name in self._tie_breaks:
-                if name == "player_id":
-                    break
-                if name == "head_to_head":
-                    found.append(head_to_head(player_id))
-                else:
-                    found.append(-row[name] if name == "technical_losses" else row[name])
-            return found
-
-        found = {player_id: merits(player_id) for player_id in sorted(rows, key=_number)}
+        before = {
+            each: [*ranked_first.get(each, (0, 0)), row["points"]] for each, row in rows.items()
+        }
+        columns = [self._tie_break_of(name, rows, before, taken) for name in self._deciding]
+        found = {
+            each: [*before[each], *(column[each] for column in columns)]
+            for each in sorted(rows, key=_number)
+        }
         order = sorted(found, key=found.__getitem__, reverse=True)
         table: list[Row] = []
         rank, behind_by = 0, Row()
@@ -84,21 +76,67 @@ class Recount:
             table.append({"rank": rank, "display_name": name, **rows[player_id], **behind_by})
         return table
 
+    @property
+    def _deciding(self) -> list[str]:
+        """The tie-breaks before the player id, which nobody is level in."""
+        ends = [*self._tie_breaks, "player_id"].index("player_id")
+        return self._tie_breaks[:ends]
+
+    def _tie_break_of(
+        self,
+        name: str,
+        rows: dict[str, Row],
+        before: dict[str, list[int]],
+        taken: dict[str, dict[str, int]],
+    ) -> dict[str, int]:
+        """What each player has in a tie-break; more is better."""
+        if name in ("buchholz", "sonneborn_berger"):
+            return self._by_opponents(rows, only_what_was_won=name == "sonneborn_berger")
+        if name != "head_to_head":
+            sign = -1 if name == "technical_losses" else 1
+            return {each: sign * row[name] for each, row in rows.items()}
+        return {
+            each: sum(won for other, won in taken[each].items() if before[other] == before[each])
+            for each in rows
+        }
+
+    def _by_opponents(self, rows: dict[str, Row], only_what_was_won: bool) -> dict[str, int]:
+        """The points of everybody's opponents; of what was won two for a win, one for a draw."""
+        found = dict.fromkeys(rows, 0)
+        for match_id, score in self._counting.items():
+            if score and match_id in self._told:
+                a, b = self.matches[match_id]
+                drawn = score.winner is None and not score.technical
+                for one, other in ((a, b), (b, a)):
+                    times = 2 * (score.winner == one) + drawn if only_what_was_won else 1
+                    found[one] += times * rows[other]["points"]
+        for round_id in self._ended:
+            resting, worth = self._byes[round_id]
+            for player_id in resting if worth else ():  # as if against itself
+                times = 1 + (worth == self._points[0]) if only_what_was_won else 1
+                found[player_id] += times * rows[player_id]["points"]
+        return found
+
     def _tie_break(self, above: list[int], own: list[int]) -> Row:
         """What put a row behind the one above, if they are level on points."""
         differ = [more != less for more, less in zip(above, own, strict=True)]
-        names = ["points", *self._tie_breaks, "player_id"]
-        return {} if differ[0] else {"tie_break": names[[*differ, True].index(True)]}
+        names = ["", "", "", *self._tie_breaks, "player_id"]  # before them merits and points
+        return {} if any(differ[:3]) else {"tie_break": names[[*differ, True].index(True)]}
 
     def _count(self, taken: dict[str, dict[str, int]]) -> dict[str, Row]:
         """Count all matches; `taken` gets everybody's points by opponent."""
-        rows = {each: {"player_id": each, **dict.fromkeys(COUNTS, 0)} for each in self._players}
+        none = dict.fromkeys(COUNTS, 0)
+        rows: dict[str, Row] = {each: {"player_id": each, **none} for each in self._players}
         for match_id, score in self._counting.items():
             if score and match_id in self._told:
                 a, b = self.matches[match_id]
                 for one, other in ((a, b), (b, a)):
                     points = self._count_one(rows[one], score)
                     taken[one][other] = taken[one].get(other, 0) + points
+        for round_id in self._ended:
+            resting, worth = self._byes[round_id]
+            for player_id in resting:
+                rows[player_id]["points"] += worth
         return rows
 
     def _count_one(self, row: Row, score: Score) -> int:
@@ -120,6 +158,9 @@ class Recount:
 
     def _opened(self, event: events.LeagueOpened) -> None:
         self._points, self._tie_breaks = event.points, event.tie_breaks
+        worth = {"win": event.points[0], "draw": event.points[1]}
+        stages = event.stages or []
+        self._stage_byes = [worth.get(str(each.options.get("bye")), 0) for each in stages] or [0]
 
     def _registered(self, event: events.PlayerRegistered) -> None:
         self._names[event.player_id] = event.display_name
@@ -136,6 +177,14 @@ class Recount:
     def _scheduled(self, event: events.RoundScheduled) -> None:
         for match in event.matches:
             self.matches[match.match_id] = (match.player_a, match.player_b)
+        self._byes[event.round_id] = event.byes, self._stage_byes[self._stage]
+
+    def _stage_started(self, event: events.StageStarted) -> None:
+        self._stage = event.stage - 1
+        self._players = sorted({*self._players, *event.players})
+
+    def _joined(self, event: events.PlayerJoined) -> None:
+        self._players = sorted([*self._players, event.player_id])
 
     def _match_decided(self, event: events.MatchDecided) -> None:
         result, score = event.result, None
@@ -157,7 +206,10 @@ class Recount:
         events.PlayerRegistered: _registered,
         events.RegistrationDisplaced: _displaced,
         events.LeagueStarted: _started,
+        events.StageStarted: _stage_started,
+        events.PlayerJoined: _joined,
         events.RoundScheduled: _scheduled,
+        events.RoundEnded: lambda self, event: self._ended.add(event.round_id),
         events.MatchDecided: _match_decided,
         events.MatchClosed: lambda self, event: self._told.add(event.match_id),
         events.MatchRuled: _ruled,
@@ -165,6 +217,7 @@ class Recount:
     }
 
 
-def _number(player_id: str) -> tuple[str, int]:
-    letters, number = re.fullmatch(r"(.*?)(\d*)", player_id, re.DOTALL).groups()  # type: ignore[union-attr]
-    return letters, int(number or 0)
+def _number(player_id: str) -> tuple[str, int, str]:
+    letters = player_id.rstrip("0123456789")
+    number = player_id.removeprefix(letters).lstrip("0")
+    return letters, len(number), number

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import msgspec
@@ -81,6 +81,7 @@ class Roster:
         self.generations: dict[str, int] = {}  # agent -> its newest token, where not the first
         self.removed: dict[str, int] = {}  # players the organiser took out, from which round on
         self.asking: dict[str, int] = {}  # player that came back without its token -> which it got
+        self.known_by: dict[str, str] = {}  # player of an earlier league of a season -> how
         self.dialects: dict[str, str] = {}  # agent -> how it is spoken to, where that is known
         self.showing: set[str] = set()  # referees that do not lock and have shown their token
         self.displaced: set[str] = set()  # agents whose end point turned out to be another's
@@ -96,8 +97,10 @@ class Roster:
         """Take a player in."""
         member = member_of(event)
         self.players[member.agent_id] = member
+        if event.known_by:
+            self.known_by[member.agent_id] = event.known_by
         self._settle(member)
-        self._names.add(_folded(member.display_name))
+        self._names.add(folded(member.display_name))
         self._by_digest[member.token_digest] = member.agent_id
 
     def _settle(self, member: Member) -> None:
@@ -239,11 +242,11 @@ class Roster:
         if agent_id not in self.players:
             return
         self.removed[agent_id] = 1
-        self._names.discard(_folded(member.display_name))
+        self._names.discard(folded(member.display_name))
         if event.name:
             other = self.players[event.by]
-            self._names.discard(_folded(other.display_name))
-            self._names.add(_folded(event.name))
+            self._names.discard(folded(other.display_name))
+            self._names.add(folded(event.name))
             self.players[event.by] = msgspec.structs.replace(other, display_name=event.name)
 
     def wanted_name_of(self, player_id: str, other_id: str) -> bool:
@@ -306,19 +309,24 @@ class Roster:
         """How many referees registered and were not displaced."""
         return len(self.referees) - len(self.displaced & self.referees.keys())
 
-    def next_player_id(self) -> str:
-        """The id of the player who comes next."""
-        return f"P{len(self.players) + 1:02}"
+    def next_player_id(self, given: Set[str] = frozenset()) -> str:
+        """The id of the player who comes next, which is none of those given before."""
+        number = len(self.players) + 1
+        while (player_id := f"P{number:02}") in given or player_id in self.players:
+            number += 1
+        return player_id
 
     def next_referee_id(self) -> str:
         """The id of the referee who comes next."""
         return f"REF{len(self.referees) + len(self.waiting) + 1:02}"
 
-    def effective_name(self, wanted: str, player_id: str) -> str:
+    def effective_name(
+        self, wanted: str, player_id: str, is_kept: Callable[[str], bool] = lambda name: False
+    ) -> str:
         """The name as it is shown: cleaned, at most 50 characters, and unlike any other's."""
         name = free = clean_name(wanted) or player_id
         tries = 0
-        while self.is_taken(free) or (not tries and is_marked(name, player_id)):
+        while self.is_taken(free) or is_kept(free) or (not tries and is_marked(name, player_id)):
             tries += 1
             suffix = f" ({player_id}-{tries})" if tries > 1 else f" ({player_id})"
             free = name[: NAME_MAX - len(suffix)].rstrip() + suffix
@@ -326,7 +334,7 @@ class Roster:
 
     def is_taken(self, name: str) -> bool:
         """Whether a player is shown under this name, or one that looks the same."""
-        return _folded(name) in self._names
+        return folded(name) in self._names
 
 
 def clean_name(wanted: str) -> str:
@@ -353,7 +361,7 @@ def _is_suffixed(shown: str, wanted: str, player_id: str) -> bool:
     return is_marked(shown, player_id) and (kept == wanted or is_cut)
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
     """One text for all names that look alike: Unicode's caseless compatibility match."""
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFD", name).casefold()).casefold()
     return unicodedata.normalize("NFKD", folded)

@@ -1,15 +1,20 @@
 """Who stands where, and why: results go in, a ranked table comes out.
 
-Points decide first, then the tie-breaks in their order. Who is equal after all of them shares a
+Where a format knows merits, such as how far somebody came in a knockout, they decide first; then
+points, then the tie-breaks in their order. Who is equal after all of them shares a
 rank, and the next rank is as many further on: 1, 1, 3.
 Head-to-head is a table of its own, over all matches among those who are level on points. It is made
 once: who is still level in it goes on to the next tie-break, and is not compared again in a smaller
 table among fewer players.
+Buchholz is the sum of the opponents' points, match by match; Sonneborn-Berger counts those of an
+opponent who was beaten, and half of them for a draw. A bye that is worth points counts in both as a
+match against somebody with the player's own points. Another rule would get another name.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import repeat, takewhile
 from string import digits
+from types import MappingProxyType
 from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
@@ -48,16 +53,26 @@ class _Record(Struct):
     losses: int = 0
     technical_losses: int = 0
     points: int = 0
+    bye_points: int = 0  # of these
     taken: dict[str, int] = {}  # Points by opponent; who gave none may be missing.
+    # By opponent, itself for a bye: matches, and the halves won; if a tie-break asks for them.
+    faced: dict[str, int] = {}
+    halves: dict[str, int] = {}
+
+    def face(self, opponent: str, halves: int, times: int) -> None:
+        self.faced[opponent] = self.faced.get(opponent, 0) + times
+        self.halves[opponent] = self.halves.get(opponent, 0) + times * halves
 
 
 class _TieBreak(NamedTuple):
     words: str
     sign: int  # 1 where more is better, -1 where less is.
-    values: Callable[[Mapping[str, _Record]], list[int]]  # of all who are level on points, by sign
+    # Of all who are level on points, by sign, the others being at hand.
+    values: Callable[[Mapping[str, _Record], Mapping[str, _Record]], list[int]]
+    parts: int = 1  # A value counts halves where there are two.
 
 
-def _head_to_head(level: Mapping[str, _Record]) -> list[int]:
+def _head_to_head(level: Mapping[str, _Record], _: Mapping[str, _Record]) -> list[int]:
     values: list[int] = []
     for record in level.values():
         taken = record.taken
@@ -68,15 +83,35 @@ def _head_to_head(level: Mapping[str, _Record]) -> list[int]:
     return values
 
 
+def _buchholz(level: Mapping[str, _Record], everybody: Mapping[str, _Record]) -> list[int]:
+    return [
+        sum([everybody[other].points * times for other, times in record.faced.items()])
+        for record in level.values()
+    ]
+
+
+def _sonneborn_berger(level: Mapping[str, _Record], everybody: Mapping[str, _Record]) -> list[int]:
+    return [
+        sum([everybody[other].points * halves for other, halves in record.halves.items()])
+        for record in level.values()
+    ]
+
+
 _DECIDERS = {
     "head_to_head": _TieBreak("head-to-head", 1, _head_to_head),
-    "wins": _TieBreak("wins", 1, lambda level: [record.wins for record in level.values()]),
+    "wins": _TieBreak("wins", 1, lambda level, _: [record.wins for record in level.values()]),
     "technical_losses": _TieBreak(
-        "technical losses", -1, lambda level: [-each.technical_losses for each in level.values()]
+        "technical losses", -1, lambda level, _: [-r.technical_losses for r in level.values()]
     ),
+    "buchholz": _TieBreak("Buchholz", 1, _buchholz),
+    "sonneborn_berger": _TieBreak("Sonneborn-Berger", 1, _sonneborn_berger, parts=2),
 }
+_BY_OPPONENT = ("buchholz", "sonneborn_berger")
+USUAL_TIE_BREAKS = ("head_to_head", "wins", "technical_losses")
 TIE_BREAKS = (*_DECIDERS, "player_id")
 _USUAL_POINTS = Points()
+NO_MERIT = (0, 0)
+NO_WORDS: Mapping[str, str] = MappingProxyType({})
 
 
 class Table:
@@ -90,7 +125,7 @@ class Table:
         self,
         players: Mapping[str, str],
         points: Points = _USUAL_POINTS,
-        tie_breaks: Sequence[str] = tuple(_DECIDERS),
+        tie_breaks: Sequence[str] = USUAL_TIE_BREAKS,
     ) -> None:
         for name in tie_breaks:
             if name not in TIE_BREAKS:
@@ -98,13 +133,45 @@ class Table:
         self._ids_decide = "player_id" in tie_breaks
         deciding = takewhile("player_id".__ne__, tie_breaks)
         self._deciders = [(name, _DECIDERS[name]) for name in deciding]
+        self._is_by_opponent = any(name in _BY_OPPONENT for name, _ in self._deciders)
         self._points = points
         self._names = dict(players)
-        # Sorted once by id, and every later sort is stable: so the id has the last word.
-        self._records = {player_id: _Record() for player_id in sorted(players, key=_by_number)}
+        self._records = {player_id: _Record() for player_id in players}
+        self._is_sorted = False  # by id; that is done once, when somebody asks for the rows
         self._scores: dict[str, tuple[int, ...]] = {}
+        self._merits: Mapping[str, tuple[int, int]] = {}
+        self._words = NO_WORDS
         self._rows: tuple[Standing, ...] = ()
         self._places: dict[str, int] = {}  # in the rows
+
+    @property
+    def players(self) -> Set[str]:
+        """Everybody in the table."""
+        return self._records.keys()
+
+    def add(self, player_id: str, name: str) -> None:
+        """Somebody came late."""
+        self._names[player_id] = name
+        self._records[player_id] = _Record()
+        self._is_sorted, self._rows = False, ()
+
+    def rank_by(
+        self, merits: Mapping[str, tuple[int, int]], words: Mapping[str, str] = NO_WORDS
+    ) -> None:
+        """What ranks the players before their points, and in words; empty: points alone do."""
+        self._words = words
+        if merits != self._merits:
+            self._merits, self._rows = merits, ()
+
+    def count_byes(self, players: Sequence[str], points: int) -> None:
+        """Add what a bye is worth to these players' points."""
+        if points:
+            for player_id in players:
+                record = self._records[player_id]
+                record.points += points
+                record.bye_points += points
+                record.face(player_id, 2 if points == self._points.win else 1, 1)
+            self._rows = ()
 
     def count(
         self,
@@ -129,17 +196,19 @@ class Table:
             record = records[player]
             if winner == player:
                 record.wins += times
-                points = self._points.win
+                points, halves = self._points.win, 2
             elif winner is None and not technical:
                 record.draws += times
-                points = self._points.draw
+                points, halves = self._points.draw, 1
             else:
                 record.losses += times
                 record.technical_losses += times * technical
-                points = self._points.loss
+                points, halves = self._points.loss, 0
             if points:
                 record.points += times * points
                 record.taken[opponent] = record.taken.get(opponent, 0) + times * points
+            if self._is_by_opponent:
+                record.face(opponent, halves, times)
         self._rows = ()
 
     def rows(self) -> Sequence[Standing]:
@@ -158,13 +227,24 @@ class Table:
         record = self._records[player_id]
         return record.wins, record.losses, record.draws, record.points
 
+    def tie_breaks(self, player_id: str) -> dict[str, str]:
+        """What a player has in each tie-break before the player id, in words."""
+        self.rows()
+        return {
+            name: _shown(tie_break.sign * value, tie_break.parts)
+            for (name, tie_break), value in zip(
+                self._deciders, self._scores[player_id], strict=True
+            )
+        }
+
     def why(self, player_id: str) -> str:
         """In words why a player stands where it stands, between the ranks above and below."""
         row, place = self.row(player_id), self._places[player_id]
         reasons = [f"{row.points} point" if row.points == 1 else f"{row.points} points"]
+        reasons += [self._words[player_id]] if self._words.get(player_id) else []
         level = []
         for other in self.rows()[max(place - 1, 0) : place + 2]:
-            if other is not row and other.points == row.points:
+            if other is not row and self._before(other) == self._before(row):
                 decided = self._decided(player_id, other.player_id)
                 if decided:
                     reasons.append(decided)
@@ -178,6 +258,29 @@ class Table:
             reasons.append(f"level with {with_whom} after all tie-breaks")
         return ", ".join(reasons)
 
+    def tie_breaks_of(self, player_id: str) -> dict[str, str]:
+        """What a player has in each tie-break that decides, in their order."""
+        self.rows()
+        scores = zip(self._deciders, self._scores[player_id], strict=True)
+        return {name: _shown(each.sign * value, each.parts) for (name, each), value in scores}
+
+    def bye_points(self, player_id: str) -> int:
+        """How many of a player's points are for byes."""
+        return self._records[player_id].bye_points
+
+    def between(self, player_id: str, other_id: str) -> str:
+        """Which tie-break separates two who are level on points; `id` if none does, else empty."""
+        if self._before(self.row(player_id)) != self._before(self.row(other_id)):
+            return ""
+        scores = zip(self._scores[player_id], self._scores[other_id], strict=True)
+        found = (
+            each.words for (_, each), (a, b) in zip(self._deciders, scores, strict=True) if a != b
+        )
+        return next(found, "id")
+
+    def _before(self, row: Standing) -> tuple[tuple[int, int], int]:
+        return self._merits.get(row.player_id, NO_MERIT), row.points
+
     def _named(self, player_id: str) -> str:
         return f"{player_id} {self._names[player_id]}".rstrip()
 
@@ -187,12 +290,17 @@ class Table:
 
     def _ranking(self) -> list[Standing]:
         rows: list[Standing] = []
-        by_points: dict[int, dict[str, _Record]] = {}
+        by_points: dict[tuple[tuple[int, int], int], dict[str, _Record]] = {}
+        merits = self._merits
+        if not self._is_sorted:  # Every later sort is stable: so the id has the last word.
+            ids = sorted(self._records, key=_by_number)
+            self._records, self._is_sorted = {each: self._records[each] for each in ids}, True
         for player_id, record in self._records.items():
-            by_points.setdefault(record.points, {})[player_id] = record
-        for points in sorted(by_points, reverse=True):
-            level = by_points[points]
-            columns = [decider.values(level) for _, decider in self._deciders]
+            before = merits.get(player_id, NO_MERIT), record.points
+            by_points.setdefault(before, {})[player_id] = record
+        for before in sorted(by_points, reverse=True):
+            level = by_points[before]
+            columns = [decider.values(level, self._records) for _, decider in self._deciders]
             each_score = zip(*columns, strict=True) if columns else repeat((), len(level))
             scores = dict(zip(level, each_score, strict=True))
             self._scores |= scores
@@ -231,11 +339,17 @@ class Table:
     def _decided(self, player_id: str, other_id: str) -> str | None:
         """What separates two who are level on points; None if no tie-break does."""
         scores = zip(self._scores[player_id], self._scores[other_id], strict=True)
-        for (_, (words, sign, _)), (own, others) in zip(self._deciders, scores, strict=True):
+        for (_, tie_break), (own, others) in zip(self._deciders, scores, strict=True):
             if own != others:
                 place = f"{'ahead of' if own > others else 'behind'} {self._named(other_id)}"
-                return f"{place} by {words} ({sign * own} to {sign * others})"
+                shown = [_shown(tie_break.sign * each, tie_break.parts) for each in (own, others)]
+                return f"{place} by {tie_break.words} ({' to '.join(shown)})"
         return None
+
+
+def _shown(value: int, parts: int) -> str:
+    whole, rest = divmod(value, parts)
+    return f"{whole}.5" if rest else str(whole)
 
 
 def drawn_champion(seed: bytes, league_id: str, first: Sequence[Standing]) -> Standing:
@@ -250,7 +364,8 @@ def champion_moves(first: Sequence[Standing]) -> list[tuple[int, str, int]]:
     return [(row.rank, row.player_id, row.points) for row in first]
 
 
-def _by_number(player_id: str) -> tuple[str, int, str]:
-    """Sorts P2 before P10, and ids without a number as text."""
+def _by_number(player_id: str) -> tuple[str, int, str, str]:
+    """Sorts P2 before P10, and ids without a number as text; a journal may have endless numbers."""
     letters = player_id.rstrip(digits)
-    return letters, int(player_id[len(letters) :] or 0), player_id
+    number = player_id[len(letters) :].lstrip("0")
+    return letters, len(number), number, player_id

@@ -12,7 +12,8 @@ are marked as unproved.
 | says something else | it is asked again; any other who comes from there displaces it |
 | does not answer | it is asked again for a while; then a player that came second is displaced |
 
-A player is displaced only before the start; after it, the organiser is told and decides.
+A player is displaced only before it plays; after that, the organiser is told and decides. Who
+comes late must be the only one at its end point.
 
 Many agents register before they listen. Nobody waits for an answer: the league goes on meanwhile.
 Only a player at whose end point another was before does not count as one more until it is decided,
@@ -109,6 +110,12 @@ class Claims:
                     f"remove {other}"
                 )
 
+    def check_alone(self, where: frozenset[Place]) -> None:
+        """Who comes late is the only one at its end point: those who play are not displaced."""
+        for other in self._players_at(where):
+            why = f"{other} is registered at that end point; listen at another port"
+            raise errors.EndpointTaken(why)
+
     def check_move(
         self, meta: PlayerMeta, member: Member, where: frozenset[Place], *, is_there: bool = False
     ) -> None:
@@ -132,8 +139,7 @@ class Claims:
             )
         for other in self._players_at(where):
             if not roster.was_proved(other) or not (meta.claim or member.claim_digest):
-                why = f"{other} is registered at that end point; listen at another port"
-                raise errors.EndpointTaken(why)
+                self.check_alone(where)
 
     # Claims are shown
 
@@ -221,7 +227,7 @@ class Claims:
         step = self._step
         if step.league.roster.was_proved(agent_id):
             return
-        if agent_id in step.league.roster.players and step.league.has_started:
+        if agent_id in step.league.table.players:
             step.notify(
                 f"Whoever listens at the end point of {agent_id} says that it is not {agent_id}. "
                 f"See league agent {agent_id}; take it out with: league remove {agent_id}"

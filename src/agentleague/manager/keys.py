@@ -28,6 +28,10 @@ class LeagueStartDue(Key, frozen=True): ...  # the league starts by the clock
 class ListenersDue(Key, frozen=True): ...  # those who registered last may listen by now
 class RoundStartDue(Key, frozen=True): ...  # the players had notice of the round
 class AnnouncementAnswersDue(RoundKey, frozen=True): ...  # the players had time to answer it
+class StageTimeDue(Key, frozen=True):  # no further round of a stage begins
+    stage: int
+
+
 class TableDue(Key, frozen=True): ...  # the table changed and may be shown again
 class LeagueEndDue(Key, frozen=True): ...  # the agents had time to hear that the league is over
 class LeaseCheck(Key, frozen=True): ...  # look for leases that have run out

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from agentleague.dialects.complaints import in_vain, read_note
 from agentleague.league.adjudicator import Adjudicator
-from agentleague.league.events import Disputed, MatchClosed
+from agentleague.league.events import Disputed, MatchClosed, PlayerRegistered
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import dispute_in_words
@@ -187,6 +187,8 @@ BEGUN = "The league has begun"
 def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:
     """An agent registered, and how many are still needed."""
     member = league.roster.member(agent_id)
+    if league.is_late(agent_id):
+        return f"{agent_id} {member.display_name} came late: {entry(league)}."
     here, referees = league.players_total, league.roster.referees_total
     players = (
         f"{here} of {settings.players} players" if settings.players else counted(here, "player")
@@ -198,6 +200,20 @@ def joined(league: League, agent_id: str, settings: ManagerSettings) -> str:
     others = wanted if few else counted(referees, "referee")
     where = "a seat of this manager" if member.is_seated else member.endpoint
     return f"{agent_id} {member.display_name} is at {where}: {players}, {others}."
+
+
+def added(league: League, event: PlayerRegistered) -> str:
+    """The organiser added a player."""
+    late = f"; it {entry(league)}" if league.entry else ""
+    return f"{event.display_name} is {event.player_id}, and is called at {event.endpoint}{late}."
+
+
+def entry(league: League) -> str:
+    """From when on somebody plays who comes now, or is not in the table yet."""
+    if league.entry != "now":
+        return f"plays from stage {league.progress.stage + 1} on" if league.entry else "plays not"
+    is_cycle = league.progress.format.late == "cycle"
+    return f"plays from {'the next cycle' if is_cycle else f'round {league.round_id + 1}'} on"
 
 
 def waiting(member: Member, source: str) -> str:
@@ -226,18 +242,34 @@ def begun(league: League) -> str:
     return f"{BEGUN}: {players}, {rounds_in_words(league)}{matches}."
 
 
+def stage_begun(league: League) -> str:
+    """A stage is over, and the next one begins."""
+    progress = league.progress
+    players = counted(len(progress.field), "player")
+    stage = f"Stage {progress.stage} of {len(progress.stages)}"
+    return f"{stage} begins: {progress.format.name}, {players}."
+
+
+def stages_left_out(league: League) -> str:
+    """A league is over before its last stage."""
+    stages, stage = league.stages, league.progress.stage + 1
+    left = f"Stage {stage} of {len(stages)} ({stages[stage - 1].format}) is not played"
+    return f"{left}: too few players are left for it."
+
+
 def rounds_in_words(league: League) -> str:
     """How many rounds a league has."""
     return counted(league.totals.rounds, "round") if league.totals else "as many rounds as it takes"
 
 
 def champion(league: League) -> str:
-    """Who won a league that is over, and by what."""
+    """Who won a league that is over, and by what; why it was not shorter or longer."""
     first = league.table.row(league.champion)
-    return (
+    won = (
         f"{first.player_id} {first.display_name} is the champion with "
         f"{league.table.why(first.player_id)}{by_lot(len(league.champions()))}."
     )
+    return f"{won} {league.ending}".rstrip()
 
 
 def by_lot(level: int) -> str:

@@ -114,10 +114,22 @@ class Organiser:
         if not league.has_started:
             left = counted(league.players_total, "player")
             return f"{player_id} is removed and will not play; {left} left."
-        return (
-            f"{player_id} is removed: a match in play goes on, the coming ones are technical "
-            "losses, and it stays in the table."
-        )
+        coming = "the coming ones are technical losses"
+        if league.progress.format.pairs_by_results(league.progress.options):
+            coming = "it is paired no more"
+        more = f"{self._match_now(player_id)}{coming}, and it stays in the table"
+        return f"{player_id} is removed: {more}."
+
+    def _match_now(self, player_id: str) -> str:
+        """What becomes of its match in the running round, if that has no result."""
+        matches = self._step.league.matches
+        for match_id in sorted(self._step.league.open_matches):
+            record = matches[match_id]
+            if player_id in record.players and record.decided is None:
+                plays_on = f"{match_id}, which is in play, goes on, "
+                loses = f"it loses {match_id}, which had not begun, "
+                return plays_on if self._rounds.has_begun else loses
+        return ""
 
     def _rule(self, params: Mapping[str, Any]) -> str:
         league = self._step.league

@@ -22,10 +22,11 @@ from agentleague.league.events import (
     TokenRenewed,
 )
 from agentleague.league.league import Phase
-from agentleague.league.roster import Member, clean_name, is_marked, member_of
+from agentleague.league.roster import Member, clean_name, member_of
 from agentleague.manager import notices
 from agentleague.manager.claims import Claims, origin, renewal_of
 from agentleague.manager.guesses import Guesses
+from agentleague.manager.identity import Identity
 from agentleague.manager.reachability import Reachability
 from agentleague.manager.refusals import Refusals
 from agentleague.manager.seats import at_seat, check_no_seat
@@ -48,6 +49,13 @@ from agentleague.roles.stimuli import Asked, Caller
 
 NAME_MAX = 500  # characters, as in a registration
 URL_MAX = 256
+TOO_LATE = {  # by the league's policy
+    "refuse": 'the league has begun; players join before its first round (late = "refuse")',
+    "next_stage": "the league has begun, and its last stage runs; who comes late joins with the "
+    'next stage (late = "next_stage")',
+    "play_remaining": "the league has begun, and none of its coming rounds can take somebody in "
+    '(late = "play_remaining")',
+}
 ORGANISER = "127.0.0.1"  # from where the organiser commands
 
 # What is to be recorded, if anything, and the answer, which alone holds the token.
@@ -81,7 +89,7 @@ class Registration:
     ) -> None:
         self._step, self._token, self._session = step, credentials.token, credentials.session
         self._reachability, self._check_endpoint = reachability, check_endpoint
-        self._claims = claims
+        self._claims, self._identity = claims, Identity(step, claims)
         self._league, self._settings = step.league, step.settings
         self._returns: dict[str, tuple[float, int]] = {}  # agent -> when it came back, how often
         self.refusals = Refusals(step)
@@ -242,19 +250,23 @@ class Registration:
         roster, players_max = self._league.roster, self._settings.players_max
         if self._league.phase is Phase.COMPLETED:
             raise errors.RegistrationAfterEnd("the league is over")
+        here = self._league.players_total
         if self._league.phase is not Phase.REGISTERING:
-            why = "the league has begun; players join before its first round"
-            raise errors.LateRegistration(why)
+            if not self._league.entry:
+                raise errors.LateRegistration(TOO_LATE[self._league.rules.late or "refuse"])
+            here += len(self._league.latecomers)
+            self._claims.check_alone(places(meta.contact_endpoint, caller.addresses))
         # Those who will not play do not count, but their rows are limited too.
-        if self._league.players_total >= players_max or len(roster.players) >= 2 * players_max:
+        if here >= players_max or len(roster.players) >= 2 * players_max:
             raise errors.LeagueFull(
                 f"{players_max} players are registered already",
                 max_players=players_max,
-                current_players=self._league.players_total,
+                current_players=here,
             )
         self._check(meta, caller.source)
-        player_id, generation = roster.next_player_id(), self._first_generation
-        name, token = self._name(meta.display_name, player_id), self._token(player_id, generation)
+        player_id, name, known_by = self._identity.of(meta, caller)
+        generation = self._first_generation
+        token = self._token(player_id, generation)
         event = PlayerRegistered(
             player_id,
             name,
@@ -263,9 +275,13 @@ class Registration:
             digest(token),
             generation,
             proofs=meta.proofs,
+            known_by=known_by,
             **origin(meta, caller),
         )
-        return event, self._player_answer(player_id, name, meta, token)
+        answer = self._player_answer(player_id, name, meta, token)
+        if self._league.entry:
+            answer = replace(answer, hint=f"The league has begun: {notices.entry(self._league)}.")
+        return event, answer
 
     def _admit_new_referee(
         self, meta: RefereeMeta, caller: Caller, *, waits: bool = False
@@ -451,20 +467,6 @@ class Registration:
         )
 
     # Names, tokens and checks
-
-    def _name(self, wanted: str, player_id: str) -> str:
-        """Under which name a new player is shown."""
-        roster, unique_names = self._league.roster, self._settings.unique_names
-        name = clean_name(wanted) or player_id
-        if unique_names == "reject" and roster.is_taken(name):
-            raise errors.DuplicateName(
-                f"a player is called {name!r} already; register under another name",
-                display_name=name,
-                suggestion="Choose a different display_name",
-            )
-        if unique_names == "suffix" or is_marked(name, player_id):
-            return roster.effective_name(wanted, player_id)
-        return name
 
     def _next_generation(self, agent_id: str) -> int:
         return max(self._league.roster.generations.get(agent_id, 1), self._league.generation) + 1

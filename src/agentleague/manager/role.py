@@ -38,10 +38,11 @@ from agentleague.errors import AlreadyComplete, LeagueError, NoAnswer, NoConnect
 from agentleague.games.game import Game
 from agentleague.league import events, queries
 from agentleague.league.adjudicator import Adjudicator, Decision, duplicate_report
-from agentleague.league.formats import ROUND_ROBIN
+from agentleague.league.formats.stages import planned_by, usual_stages, usual_tie_breaks
 from agentleague.league.league import League, Phase
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import loss_in_words
+from agentleague.league.season import Season
 from agentleague.manager import keys, notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
@@ -81,6 +82,7 @@ class Manager:
         check_endpoint: Callable[[str, str], None] = lambda url, source: None,
         league: League | None = None,
         limits: ManagerLimits | None = None,
+        season: Season | None = None,
     ) -> None:
         self.league = League() if league is None else league
         self.lost_until: int | None = None  # rows up to this are lost, and the organiser goes on
@@ -88,7 +90,7 @@ class Manager:
         self.league.manager_url = settings.endpoint or f"http://127.0.0.1:{settings.port}/mcp"
         credentials = Credentials(self.league, secrets.token_secret)
         self._step = step = Step(self.league, settings, limits, credentials.proof_keys)
-        self.news = step.news  # sentences for the organiser
+        self.news, step.season = step.news, season or Season()
         self.reachability = Reachability(self.league, step.limits)
         self._claims = Claims(
             step, left=lambda each: self._assignments.leave(each, f"{each} was displaced")
@@ -199,7 +201,9 @@ class Manager:
             self.rounds.resume()
             self.reachability.resume()
             return
-        settings, play = self._settings, self.league.format
+        settings = self._settings
+        stages = planned_by(settings, self.league.formats)
+        usual = usual_tie_breaks(stages, self.league.formats)
         self._step.record(
             events.LeagueOpened(
                 settings.league_id,
@@ -207,12 +211,16 @@ class Manager:
                 settings.rules,
                 settings.cycles,
                 (settings.win_points, settings.draw_points, settings.loss_points),
-                list(settings.tie_breaks),
+                usual if settings.tie_breaks is None else list(settings.tie_breaks),
                 settings.seeded,
                 bool(settings.join_code),
                 True if settings.referee_code else UNSET,
-                UNSET if play is ROUND_ROBIN else (play.name, play.version),
-                self.league.format_options,
+                UNSET if stages == usual_stages(settings.cycles) else stages,
+                UNSET if settings.seeding == "order" else settings.seeding,
+                self._adjudicator.seeding_commitment(settings.league_id)
+                if settings.seeding == "random"
+                else UNSET,
+                UNSET if settings.late == "refuse" else settings.late,
             )
         )
         self.rounds.open()
@@ -342,7 +350,7 @@ class Manager:
     def _add_player(self, params: Mapping[str, Any]) -> str:
         event = self._registration.add_player(params)
         self.rounds.start_if_complete()
-        return f"{event.display_name} is {event.player_id}, and is called at {event.endpoint}."
+        return notices.added(self.league, event)
 
     def _add_referee(self, params: Mapping[str, Any]) -> str:
         event = self._registration.add_referee(params)
@@ -508,9 +516,7 @@ class Manager:
 
     def _live_status(self, data: dict[str, Any], is_organiser: bool) -> None:
         """What no journal knows: who is waited for, and who was refused, by which address."""
-        if self.league.phase is Phase.REGISTERING and self._step.settings.players:
-            data["players_wanted"] = self._step.settings.players
-            data["referees_wanted"] = self._step.settings.referees
+        data |= self.rounds.awaited()
         data["not_understood"] = self._not_understood.rows()[: queries.STATUS_ROWS]
         data["awaited_answers"] = self.awaited_answers(self._step.now)
         data["awaited_reports"] = self._assignments.awaited.rows()[: queries.STATUS_ROWS]
@@ -581,6 +587,7 @@ class Manager:
         keys.RoundStartDue: lambda self, key: self.rounds.begin(),
         keys.AnnouncementAnswersDue: lambda self, key: self.rounds.stop_waiting(key.round_id),
         keys.TableDue: lambda self, key: self.rounds.table_due(),
+        keys.StageTimeDue: lambda self, key: self.rounds.stage_time_due(key.stage),
         keys.LeagueEndDue: lambda self, key: self.rounds.end_due(),
         keys.LeaseCheck: lambda self, key: self._assignments.check_leases(),
         keys.RefereeWaitOver: lambda self, key: self._assignments.give_up_unassigned(),

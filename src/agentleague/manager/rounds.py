@@ -5,19 +5,23 @@ such a note are sent again from its start.
 """
 
 from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from agentleague.league import events
 from agentleague.league.adjudicator import Adjudicator
-from agentleague.league.formats import Done, Round, Wait
-from agentleague.league.league import Phase
+from agentleague.league.formats.format import Done, Round, Stage, Wait
+from agentleague.league.formats.stages import NextStage, misfit, seeded
+from agentleague.league.league import League, Phase
 from agentleague.manager import keys, notices
 from agentleague.manager.assignments import Assignments
 from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.notices import ResultNotices
 from agentleague.manager.step import Step
 from agentleague.protocol.draws import CHAMPION
+from agentleague.protocol.timestamps import moment
 from agentleague.roles.effects import End
 
 REMOVED = "was removed by the organiser"
@@ -57,13 +61,16 @@ class Rounds:
         self._is_over = False
         result_notices.closed = self.table_changed
         self.rounds_max: int | None = None  # where a measurement ends the league as it stands
+        self.is_enough: Callable[[League], bool] = lambda league: False  # after each round: end it
         self.is_trial = False  # it is held after its first round, and nobody is told of an end
 
     # From nothing, or from a journal
 
     def open(self) -> None:
         """Registration is open; the league may start by the clock."""
-        seconds = self._settings.start_after_seconds
+        seconds, start_at = self._settings.start_after_seconds, self._settings.start_at
+        if start_at:
+            seconds = max(0.0, moment(start_at) - self._step.wall_now)
         if seconds is not None and self._league.phase is Phase.REGISTERING:
             self._step.wake(keys.LeagueStartDue(), self._step.now + seconds)
 
@@ -96,9 +103,11 @@ class Rounds:
 
     def _resume_round(self) -> None:
         league = self._league
+        self._check_the_time()
         self._resume_round_end()
+        self._watch_the_time()
         if league.round_id == league.rounds_ended:
-            self._go_on(league.next_round())
+            self._go_on(self._following())
         elif ("announcement", league.round_id) in league.told:
             self.begin()
         else:
@@ -135,6 +144,15 @@ class Rounds:
             self._step.notify(f"It is time to start, but {missing}")
         self.start_if_complete()
 
+    def awaited(self) -> dict[str, Any]:
+        """Before the start: for how many it waits, and until when."""
+        settings, found = self._settings, dict[str, Any]()
+        if self._league.phase is not Phase.REGISTERING:
+            return found
+        if settings.players:
+            found = {"players_wanted": settings.players, "referees_wanted": settings.referees}
+        return found | ({"starts_at": settings.start_at} if settings.start_at else {})
+
     def missing(self) -> str:
         """Who is needed before a league can start, in words; nothing if all are there."""
         players, referees = self._ready_count(), self._league.roster.referees_total
@@ -142,7 +160,9 @@ class Rounds:
             here = players or "none"
             return f"a league needs two players, and {here} is registered: register more"
         if referees:
-            return ""
+            league = self._league
+            problem = misfit(league.stages, players, league.formats, is_known=False)
+            return f"{problem.rstrip('.')}: register more" if problem else ""
         for waiting in self._league.roster.waiting:
             return (
                 f"a league needs a referee; {waiting} waits to be let in: league approve {waiting} "
@@ -157,9 +177,71 @@ class Rounds:
             self.leave_out_undecided()
             by_id = "player_id" in self._league.rules.tie_breaks
             commitment = UNSET if by_id else self._adjudicator.commitment(CHAMPION)
-            self._step.record(events.LeagueStarted(self._taking_part(), commitment))
+            rules, elo = self._league.rules, self._step.season.elo
+            seed = self._adjudicator.seeding_seed() if rules.seeding == "random" else b""
+            how = rules.seeding or ""
+            players = seeded(self._taking_part(), how, rules.league_id, seed, elo)
+            known = {each: elo[each] for each in players if each in elo} or UNSET
+            ends_at = self._ends_at(self._league.stages[0])
+            self._step.record(
+                events.LeagueStarted(players, commitment, seed.hex() or UNSET, known, ends_at)
+            )
+            self._watch_the_time()
             self._step.notify(notices.begun(self._league))
-            self._go_on(self._league.next_round())
+            self._tell_excess()
+            self._go_on(self._following())
+
+    # A stage
+
+    def _following(self) -> Round | Wait | Done:
+        """What comes next: who came late is in it, and after the end of a stage the next begins."""
+        league = self._league
+        self._check_the_time()
+        following = league.next_round()
+        if league.rules.late and isinstance(following, Round):
+            for player_id in league.joining:
+                elo = self._step.season.elo.get(player_id, UNSET)
+                self._step.record(events.PlayerJoined(player_id, elo))
+            following = league.next_round()
+        if isinstance(following, NextStage):
+            ends_at = self._ends_at(league.stages[following.stage - 1])
+            players = list(following.players)
+            self._step.record(events.StageStarted(following.stage, players, ends_at))
+            self._watch_the_time()
+            self._step.notify(notices.stage_begun(league))
+            self._tell_excess()
+            following = league.next_round()
+        assert not isinstance(following, NextStage), "a stage that has begun has no round"
+        return following
+
+    def _tell_excess(self) -> None:
+        progress = self._league.progress
+        for each in progress.format.excess(len(progress.field), progress.options):
+            self._step.notify(f"{each.fault}: {each.instead}.")
+
+    def _ends_at(self, stage: Stage) -> int | UnsetType:
+        seconds = stage.options.get("seconds")
+        return ceil(self._step.wall_now + int(seconds)) if seconds else UNSET
+
+    def _watch_the_time(self) -> None:
+        league = self._league
+        if league.ends_at and not league.progress.is_time_up:
+            left = max(league.ends_at - self._step.wall_now, 0.0)
+            due = keys.StageTimeDue(league.progress.stage)
+            self._step.wake(due, self._step.now + left)
+
+    def _check_the_time(self) -> None:
+        """Its time may have ended while the manager was away, or be about to."""
+        league = self._league
+        if league.ends_at and league.ends_at <= self._step.wall_now:
+            self.stage_time_due(league.progress.stage)
+
+    def stage_time_due(self, stage: int) -> None:
+        """The time of a stage is over; its running round is played to its end."""
+        league = self._league
+        is_running = stage == league.progress.stage and not league.progress.is_time_up
+        if is_running and league.phase is not Phase.COMPLETED:
+            self._step.record(events.TimeUp(stage))
 
     # A round
 
@@ -251,8 +333,12 @@ class Rounds:
         if league.phase is Phase.RUNNING and league.rounds_ended < league.round_id:
             self._step.record(events.RoundEnded(league.round_id))
             self._step.notify(notices.round_over(league))
-            following = league.next_round()
-            self._tell_round_end(league.round_id, is_last=isinstance(following, Done))
+            is_enough = self.is_enough(league)
+            if is_enough:
+                self.rounds_max = league.round_id
+            following = self._following()
+            is_last = is_enough or isinstance(following, Done)
+            self._tell_round_end(league.round_id, is_last=is_last)
             self._go_on(following)
 
     def _tell_round_end(self, round_id: int, *, is_last: bool) -> None:
@@ -267,6 +353,8 @@ class Rounds:
         """Do what the format says after a round."""
         league = self._league
         if isinstance(following, Done):
+            if league.progress.stage < len(league.stages):
+                self._step.notify(notices.stages_left_out(league))
             self._record_end()
             self._step.notify(f"The league is over: {notices.champion(league)}")
             self._tell_the_end()
@@ -282,7 +370,7 @@ class Rounds:
         """The league continues."""
         if self._is_waiting:
             self._is_waiting = False
-            self._go_on(self._league.next_round())
+            self._go_on(self._following())
 
     # The table
 

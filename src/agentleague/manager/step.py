@@ -13,6 +13,7 @@ from agentleague.errors import LeagueError
 from agentleague.league.events import DialectLearnt
 from agentleague.league.league import League
 from agentleague.league.roster import Member
+from agentleague.league.season import Season
 from agentleague.manager.keys import ErrorCall, Key
 from agentleague.manager.outbox import Outbox
 from agentleague.protocol.error_messages import error_message
@@ -89,6 +90,7 @@ class Step:
         self.league, self.settings = league, settings
         self.limits, self._proof_keys = limits or ManagerLimits(), proof_keys
         self.outbox = Outbox(self.address, settings.reply_seconds, self.limits.called_max)
+        self.season = Season()  # of leagues before, if there were any
         self.calendar = Calendar(0.0)
         self.now = 0.0
         self.effects: list[Effect] = []
@@ -100,6 +102,11 @@ class Step:
     def now_text(self) -> str:
         """The time as messages carry it."""
         return self.calendar.write(self.now)
+
+    @property
+    def wall_now(self) -> float:
+        """The time now in Unix seconds."""
+        return self.calendar.wall(self.now)
 
     def record(self, event: Event) -> None:
         """Take a decision: it is applied now, and on disk before any message that follows."""

@@ -16,6 +16,7 @@ from agentleague.protocol.tokens import hmac_blocks
 
 _TEXT = "draw-v1|%s|%s|%d|%s"  # league, match, index, digest of the moves
 CHAMPION = "champion"  # in place of a match: the draw among those who share rank 1
+SEEDING = "seeding"  # in place of a match: the draw of the players' seeds
 Moves = Sequence[tuple[int, str, Any]]
 
 _spell = json.JSONEncoder(separators=(",", ":")).encode
@@ -51,6 +52,11 @@ def number(  # noqa: PLR0913 - six names that only make sense together.
     text = _TEXT % (league_id, match_id, index, moves_digest(moves))
     drawn = int.from_bytes(_hmac(seed, text), "big")
     return low + drawn % (high - low + 1)
+
+
+def shuffled(seed: bytes, league_id: str, players: Sequence[str]) -> list[str]:
+    """The players in an order that nobody chose."""
+    return sorted(players, key=lambda each: _hmac(seed, f"seeding-v1|{league_id}|{each}"))
 
 
 def draw_text(league_id: str, match_id: str, index: int, moves: Moves) -> str:

@@ -41,6 +41,16 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `2 h 3 min` or `3 d 4 h`: the two largest units."""
+    whole = max(0, round(seconds))
+    parts = [(whole // 86_400, "d"), (whole // 3_600 % 24, "h"), (whole // 60 % 60, "min")]
+    if whole < 60:
+        return f"{whole} s"
+    first = next(place for place, (number, _) in enumerate(parts) if number)
+    return " ".join(f"{number} {unit}" for number, unit in parts[first : first + 2] if number)
+
+
 def nearest(typed: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """The name that was probably meant; empty if none is like it."""
     from difflib import get_close_matches  # Slow to load, and seldom needed.

@@ -13,6 +13,8 @@ _FORM = re.compile(
     r"(\d{4})(-?)(\d\d)\2(\d\d)T(\d\d)(:?)(\d\d)\6(\d\d)(?:[.,]\d{1,9})?(?:Z|\+00:?00)", re.ASCII
 )
 
+EXAMPLE = "2026-12-01T18:00:00+01:00"
+
 
 @lru_cache(maxsize=1024)
 def parse(text: str, field: str = "timestamp") -> datetime:
@@ -27,6 +29,20 @@ def parse(text: str, field: str = "timestamp") -> datetime:
         raise _refused(text, field, f"is no time ({error})") from None
 
 
+def moment(text: str) -> float:
+    """Unix seconds of a time as persons set it, with any offset. Raises ValueError if it is none.
+
+    Without an offset it would be another moment on another machine.
+    """
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"is no time; write one like {EXAMPLE}") from None
+    if found.tzinfo is None:
+        raise ValueError(f"does not say of which time zone; add its offset, like {EXAMPLE}")
+    return found.timestamp()
+
+
 def write(unix_seconds: float) -> str:
     """A moment in the one form that every document accepts, rounded down."""
     return _write_second(int(unix_seconds // 1))
@@ -38,7 +54,7 @@ def _write_second(second: int) -> str:
 
 
 class Calendar:
-    """Writes monotonic times as wall-clock text; the wall clock is only ever printed."""
+    """Writes monotonic times as wall-clock text."""
 
     def __init__(self, wall_offset: float) -> None:
         self._offset = wall_offset
@@ -46,6 +62,10 @@ class Calendar:
     def write(self, now: float) -> str:
         """The wall-clock text of a monotonic time."""
         return _write_second(floor(now + self._offset))
+
+    def wall(self, now: float) -> float:
+        """A monotonic time in Unix seconds."""
+        return now + self._offset
 
     def seconds_until(self, text: str, now: float) -> float:
         """The seconds until a written time; 0 if it is past."""

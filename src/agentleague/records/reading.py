@@ -17,6 +17,8 @@ from agentleague.storage.directory import (
     open_reader,
 )
 
+SEASON_NAME = "season.toml"  # in a directory of leagues that make up a season
+
 
 def read_rows(directory: JournalPlace) -> list[Row]:
     """All rows of the one league in a place, verified. Raises Damaged or StorageError."""
@@ -58,6 +60,8 @@ def no_league(directory: JournalPlace) -> str:
     if isinstance(directory, DatabaseUrl):
         begin = f"league manager {dir_option(directory)}"
         return f"there is no league in {directory}; check the URL, or begin one with: {begin}"
+    if (directory / SEASON_NAME).is_file():
+        return f"{directory} is a season; name one of its leagues, such as {directory / '001'}"
     return (
         f"there is no league in {directory}; give the directory that holds its {FILE_NAME}, or "
         f"play one: league demo --dir {directory}"

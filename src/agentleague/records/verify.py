@@ -6,7 +6,7 @@ reports); it is counted and said. A check yields problems as sentences, of which
 counts, and changes nothing: what the rows so far say is in the league that they are applied to.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -15,7 +15,8 @@ from msgspec import UNSET, Struct
 from agentleague.errors import Damaged
 from agentleague.games.game import Game
 from agentleague.league import events
-from agentleague.league.formats import ROUND_ROBIN, Done, Format, Players, Round
+from agentleague.league.formats.format import Done, Format, Players, Round
+from agentleague.league.formats.stages import FORMATS, NextStage, seeded
 from agentleague.league.league import League, Phase
 from agentleague.league.match_result import loss_in_words
 from agentleague.league.recount import Recount
@@ -71,14 +72,14 @@ class Findings(Struct):
 def verify(
     rows: Iterable[Row],
     load_game: Callable[[str], Game | None],
-    format: Format = ROUND_ROBIN,  # noqa: A002
+    formats: Mapping[str, Format] = FORMATS,
 ) -> Findings:
     """Check a league's rows in order, up to the first difference.
 
     `load_game` takes what the journal says: it may look among what is installed, and run nothing
     else. Without a game (None) all but the results is checked.
     """
-    inspector, last = Inspector(load_game, League(format=format)), None
+    inspector, last = Inspector(load_game, League(formats=formats)), None
     for row in rows:
         problem = inspector.take(row)
         if problem:
@@ -130,10 +131,15 @@ class Inspector:
     def table_problem(self) -> str | None:
         """Whether the league's own table differs from the recounted one."""
         own = msgspec.to_builtins(self._league.table.rows())
-        for row, counted in zip(own, self._recount.table(), strict=True):
+        for row, counted in zip(own, self._recount_table(), strict=True):
             if row != counted:
                 return f"the table has the row {row}, but by the results it is {counted}"
         return None
+
+    def _recount_table(self) -> list[dict[str, Any]]:
+        league = self._league
+        merits = league.progress.merits(league.roster.removed.keys()) if league.has_started else {}
+        return self._recount.table(merits)
 
     def findings(self, last: Row | None, difference: Difference | None) -> Findings:
         """What the rows hold, up to the last one that is true."""
@@ -209,7 +215,7 @@ class Inspector:
     def _player(self, event: events.PlayerRegistered) -> Iterator[str]:
         if event.player_id in self._league.roster.players:
             yield f"{event.player_id} is registered a second time"
-        if self._league.has_started:
+        if not self._league.takes_players:
             yield f"{event.player_id} is registered after the start"
 
     def _referee(self, event: events.RefereeRegistered) -> Iterator[str]:
@@ -237,7 +243,7 @@ class Inspector:
             yield f"{event.agent_id} is displaced a second time"
         if event.by and event.by not in roster.players:
             yield f"nobody is registered as {event.by}"
-        if event.agent_id in roster.players and self._league.has_started:
+        if event.agent_id in self._league.table.players:
             yield f"{event.agent_id} is displaced after the start"
 
     def _of_a_player(self, event: events.PlayerReturned | events.PlayerRemoved) -> Iterator[str]:
@@ -254,8 +260,61 @@ class Inspector:
         missing = roster.players.keys() - roster.removed.keys() - set(event.players)
         if missing:
             yield f"{min(missing)} registered and does not start"
+        yield from self._seeding_problem(event)
+        yield from self._time_problem(1, event)
         if event.champion_commitment and "player_id" in self._league.rules.tie_breaks:
             yield "a draw of the champion is sealed, but the player id decides all ties"
+
+    def _seeding_problem(self, event: events.LeagueStarted) -> Iterator[str]:
+        rules, roster = self._league.rules, self._league.roster
+        seed = bytes_of(event.seed or "")
+        sealed, league_id = rules.seeding_commitment, rules.league_id
+        if (rules.seeding == "random") != bool(sealed):
+            is_sealed = "sealed" if sealed else "not sealed"
+            yield f"the seeding is {rules.seeding or 'order'!r}, and a draw was {is_sealed}"
+        if sealed and draws.commitment(seed, league_id, draws.SEEDING) != sealed:
+            yield "the seed of the seeding does not open the commitment made before"
+        registered = [each for each in roster.players if each not in roster.removed]
+        order = seeded(registered, rules.seeding or "", league_id, seed, event.elo or {})
+        if order != event.players:
+            yield f"the players start as {event.players}, but by their seeds it is {order}"
+
+    def _stage(self, event: events.StageStarted) -> Iterator[str]:
+        league = self._league
+        following = league.next_round() if self._is_between_rounds else None
+        if not isinstance(following, NextStage):
+            yield f"stage {event.stage} begins before the one before it is over"
+        elif (event.stage, event.players) != (following.stage, [*following.players]):
+            yield (
+                f"stage {event.stage} begins with {event.players}, but by the results it is stage "
+                f"{following.stage} with {[*following.players]}"
+            )
+        yield from self._time_problem(event.stage, event)
+
+    def _time_problem(
+        self, stage: int, event: events.LeagueStarted | events.StageStarted
+    ) -> Iterator[str]:
+        has_end = bool(self._league.stages[stage - 1].options.get("seconds"))
+        if bool(event.ends_at) != has_end:
+            yield f"stage {stage} has {'no ' if has_end else 'a '}time at which it ends"
+
+    def _joined(self, event: events.PlayerJoined) -> Iterator[str]:
+        joining = self._league.joining if self._is_between_rounds else []
+        following = next(iter(joining), "nobody")
+        if event.player_id != following:
+            yield f"{event.player_id} joins, but it is the turn of {following}"
+
+    def _time_up(self, event: events.TimeUp) -> Iterator[str]:
+        league = self._league
+        if not league.ends_at or event.stage != league.progress.stage:
+            yield f"the time of stage {event.stage} is up, but it has none"
+        if league.progress.is_time_up:
+            yield f"the time of stage {event.stage} is up a second time"
+
+    @property
+    def _is_between_rounds(self) -> bool:
+        league = self._league
+        return league.has_started and league.round_id == league.rounds_ended
 
     def _round(self, event: events.RoundScheduled) -> Iterator[str]:
         ended = self._league.rounds_ended
@@ -267,6 +326,8 @@ class Inspector:
         if not isinstance(planned, Round):
             yield f"round {event.round_id} is scheduled, of {ended}"
             return
+        if self._league.joining:
+            yield f"{self._league.joining[0]} came late, and round {ended + 1} begins without it"
         if (event.generation or 0) != self._league.generation:
             yield (
                 f"round {event.round_id} has draws of generation {event.generation or 0}, and the "
@@ -352,13 +413,14 @@ class Inspector:
 
     def _end(self, event: events.LeagueEnded) -> Iterator[str]:
         league = self._league
-        if not event.aborted and league.has_started and not isinstance(league.next_round(), Done):
+        is_over = self._is_between_rounds and isinstance(league.next_round(), Done)
+        if not event.aborted and league.has_started and not is_over:
             of_all = f" of {league.totals.rounds} rounds" if league.totals else " rounds, too early"
             yield f"the league ends after {league.rounds_ended}{of_all}"
         self._recount.take(event)
-        leader = league.champion_by_format() if league.has_started else ""
-        if leader is None:
-            first = [row for row in self._recount.table() if row["rank"] == 1]
+        leader = ""
+        if league.has_started:
+            first = [row for row in self._recount_table() if row["rank"] == 1]
             leader, problem = self._drawn_champion(event, first)
             if problem:
                 yield problem
@@ -390,6 +452,9 @@ class Inspector:
         events.RefereeSetAside: _set_aside,
         events.RegistrationDisplaced: _displaced,
         events.LeagueStarted: _start,
+        events.StageStarted: _stage,
+        events.PlayerJoined: _joined,
+        events.TimeUp: _time_up,
         events.RoundScheduled: _round,
         events.LossAccepted: _lost,
         events.MatchAssigned: _assigned,
@@ -411,6 +476,9 @@ _DECIDING = (
     events.PlayerRemoved,
     events.RegistrationDisplaced,
     events.LeagueStarted,
+    events.StageStarted,
+    events.PlayerJoined,
+    events.TimeUp,
     events.RoundScheduled,
     events.MatchAssigned,
     events.MatchLocked,

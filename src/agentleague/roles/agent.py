@@ -418,6 +418,8 @@ class Agent(ABC):
         name = getattr(answer, "display_name_effective", UNSET)
         if name and self._own_name and name != self._own_name:
             self.news.append(f"It is called {name!r} there: its own name is taken, or unfit.")
+        if getattr(answer, "hint", UNSET):  # It came late, and is told from when on it plays.
+            self.news.append(log_text(str(answer.hint)))  # type: ignore[union-attr]
         if own.waits:
             self.news.append(WAITS.format(self.agent_id))
         if own.seat:

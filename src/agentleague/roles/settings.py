@@ -25,7 +25,12 @@ Name = Annotated[str, Meta(max_length=50)]
 Id = Annotated[str, Meta(max_length=64, pattern=r"^[A-Za-z0-9_-]*\Z")]
 Network = Literal["local", "lan"]
 RefereeAccess = Literal["local", "code", "anyone"]
-TieBreak = Literal["head_to_head", "wins", "technical_losses", "player_id"]
+FormatName = Literal["round_robin", "swiss", "knockout", "groups", "ladder"]
+Seeding = Literal["order", "random", "rating"]
+Late = Literal["refuse", "next_stage", "play_remaining"]
+TieBreak = Literal[
+    "head_to_head", "wins", "technical_losses", "buchholz", "sonneborn_berger", "player_id"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +43,26 @@ class ManagerSettings:
     """The game to play: one that `league games` lists, or ./FILE.py."""
     game_options: Mapping[str, Any] = field(default_factory=dict)
     """Options of that game; `league games` lists them."""
+    format: FormatName = "round_robin"
+    """Who meets whom; `groups` are followed by a knockout."""
+    format_options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of that format; `league formats FORMAT` lists them."""
+    stages: Sequence[Mapping[str, Any]] = ()
+    """Several formats, one after the other: each a table with `format` and its options."""
     cycles: Annotated[int, Meta(ge=1, le=100_000)] = 1
-    """How often everybody meets everybody."""
+    """How often everybody meets everybody in a round robin."""
+    seeding: Seeding = "order"
+    """Who is seeded first: who registered first, by a sealed draw, or by rating in a season."""
+    late: Late = "refuse"
+    """Whether who comes after the start is refused, waits for the next stage, or plays the rest."""
     players: Players | None = None
     """The league starts when so many players are there; else with `league start`."""
     referees: Count = 1
     """It waits for so many referees, too."""
     start_after_seconds: Delay | None = None
     """It starts so long after its manager, with those who are there: two players or more."""
+    start_at: Annotated[str, Meta(max_length=64)] = ""
+    """It starts at this time, such as 2026-12-01T18:00:00+01:00, with those who are there."""
     round_notice_seconds: Delay = 0.0
     """How long after its announcement a round begins."""
     join_seconds: Seconds = 5.0
@@ -72,8 +89,8 @@ class ManagerSettings:
     """Points for a draw."""
     loss_points: Points = 0
     """Points for a loss."""
-    tie_breaks: Sequence[TieBreak] = ("head_to_head", "wins", "technical_losses")
-    """What decides between players with equal points, in this order; then they share a rank."""
+    tie_breaks: Sequence[TieBreak] | None = None
+    """What decides between players with equal points, in this order; else as the formats say."""
     standings_seconds: Delay = 1.0
     """How often the table is sent while a round runs, at most."""
     lease_seconds: Seconds = 10.0
@@ -217,6 +234,8 @@ class AgentSettings:
     """The networks of `lan`, such as 192.168.7.0/24; all private ones unless given."""
     state: str = ""
     """Where its token is kept for the next run; in the user's state directory unless given."""
+    stay: bool = False
+    """Whether it waits at that manager for the next league when one is over, until Ctrl-C."""
     register_seconds: Seconds = 1.0
     """How long it waits before it tries to register again."""
     reply_seconds: Seconds = 10.0

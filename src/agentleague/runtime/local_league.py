@@ -109,10 +109,12 @@ async def play(  # noqa: PLR0913 - what a league is played with.
     game: str | Path,
     local_players: Sequence[LocalPlayer] = (),
     is_trial: bool = False,
+    is_enough: Callable[[League], bool] | None = None,
 ) -> Played:
     """Play a new league to its end: `local_players` first, in their order, then built-in ones.
 
-    A trial of several rounds ends after the first, and its players do not hear of an end.
+    A trial of several rounds ends after the first, and its players do not hear of an end. If
+    `is_enough`, which is asked after each round, the league ends as it stands.
     """
     assert settings.players
     remote = settings.players > ONE_PROCESS_MAX
@@ -127,6 +129,7 @@ async def play(  # noqa: PLR0913 - what a league is played with.
     assert isinstance(role, Manager)
     if is_trial:
         role.rounds.is_trial = True
+    role.rounds.is_enough = is_enough or role.rounds.is_enough
     make = partial(AgentGroup, manager_url=manager.url, game=game, seed=home.seed)
     referees = make("referee", 0, settings.referees, is_private=bool(local_players))
     groups = PLAYER_PROCESSES if remote else 1

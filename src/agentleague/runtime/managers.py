@@ -7,7 +7,7 @@ import asyncio
 import gc
 import logging
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,10 @@ from msgspec.structs import asdict
 from agentleague.errors import Claimed, Damaged, StorageError
 from agentleague.games.game import Game
 from agentleague.league.events import LeagueOpened, read_event
-from agentleague.league.league import League
+from agentleague.league.formats.format import Stage
+from agentleague.league.formats.stages import planned_by
+from agentleague.league.league import League, stages_of
+from agentleague.league.season import Season
 from agentleague.manager.role import Manager
 from agentleague.roles.ports import Journal, Row
 from agentleague.roles.settings import ManagerSettings, Secrets
@@ -57,6 +60,7 @@ class Home(NamedTuple):
     logs: bool = False  # whether a log is kept beside the journal
     given: Mapping[str, Any] | None = None  # the settings to keep for its next start
     accepts_loss: bool = False  # whether a league that has lost rows goes on without them
+    season: Season | None = None  # the leagues before it
     survives: bool = True  # whether its journal survives a power cut
     # Keeps files, from the league's id, its last row and the manager's URL; what ends it.
     files: Callable[[JournalPlace, str, int, str], Callable[[], None]] | None = None
@@ -146,7 +150,12 @@ async def open_league(
     secrets = await asyncio.to_thread(_kept, home, is_there)
     guard, archive = transport.place.guard, JournalArchive(journal, league_id)
     manager = Manager(
-        settings, secrets, game, check_endpoint=guard.check_agent, league=League(archive)
+        settings,
+        secrets,
+        game,
+        check_endpoint=guard.check_agent,
+        league=League(archive),
+        season=home.season,
     )
     manager.league.manager_url = transport.url
     ledger = Ledger(journal, league_id, receipt=manager.receipt)
@@ -238,12 +247,23 @@ def check_rules(settings: ManagerSettings, rows: Iterator[Row], at: JournalPlace
             )
     for name, begun in rules_of(opened).items():
         value = getattr(settings, name)
-        if (list(value) if isinstance(value, tuple) else value) != begun:
+        if value is not None and (list(value) if isinstance(value, tuple) else value) != begun:
             raise StorageError(
                 f"{league_id} was begun with {name} = {as_toml(begun)}, and now it is "
                 f"{as_toml(value)}; a league keeps its rules, so leave that out, or "
                 f"{_instead(rows, at)}"
             )
+
+    if planned_by(settings) != stages_of(opened):
+        begun = as_toml(_as_asked(stages_of(opened)))
+        raise StorageError(
+            f"{league_id} was begun with stages = {begun}, and now its format is another; a league "
+            f"keeps its rules, so leave that out, or {_instead(rows, at)}"
+        )
+
+
+def _as_asked(stages: Sequence[Stage]) -> list[dict[str, Any]]:
+    return [{"format": stage.format, **stage.options} for stage in stages]
 
 
 def rules_of(opened: LeagueOpened) -> dict[str, Any]:
@@ -251,18 +271,26 @@ def rules_of(opened: LeagueOpened) -> dict[str, Any]:
     points = zip(("win_points", "draw_points", "loss_points"), opened.points, strict=True)
     names = ("league_id", "game_type", "cycles", "tie_breaks", "seeded")
     own = {name: getattr(opened, name) for name in names}
-    kept = {**own, **dict(points), **asdict(opened.rules)}
+    seats = {"seeding": opened.seeding or "order", "late": opened.late or "refuse"}
+    kept = {**own, **seats, **dict(points), **asdict(opened.rules)}
     return {name: value for name, value in kept.items() if value is not UNSET}  # Newer than it.
 
 
-def kept_rules(at: JournalPlace) -> dict[str, Any]:
-    """The rules of the league that is in a place; none if there is none that can be read."""
+def kept_rules(at: JournalPlace, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The rules of the league that is in a place; none if there is none that can be read.
+
+    Its stages only where no format is given: that one is compared with them.
+    """
     journal = open_reader(at)
     try:
         named = [at.league_id] if isinstance(at, DatabaseUrl) else journal.leagues()
-        return next((rules_of(_opened(next(journal.read(each)))) for each in named), {})
+        opened = next((_opened(next(journal.read(each))) for each in named), None)
     except StorageError:  # The manager, which opens it next, says what is wrong with it.
         return {}
+    if opened is None:
+        return {}
+    stages = {} if {"format", "stages"} & given.keys() else {"stages": _as_asked(stages_of(opened))}
+    return rules_of(opened) | stages
 
 
 def _opened(first: Row) -> LeagueOpened:

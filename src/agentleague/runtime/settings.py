@@ -18,7 +18,10 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_
 import msgspec
 from msgspec import inspect as kinds
 
-from agentleague.protocol.printable import nearest
+from agentleague.league.formats.format import Stage
+from agentleague.league.formats.stages import FORMATS, misfit, planned_by
+from agentleague.protocol.printable import duration, nearest
+from agentleague.protocol.timestamps import moment
 from agentleague.roles.settings import (
     AgentSettings,
     ManagerSettings,
@@ -26,6 +29,7 @@ from agentleague.roles.settings import (
     RefereeSettings,
     ServiceSettings,
 )
+from agentleague.runtime.clock import wall
 
 PREFIX = "LEAGUE_"
 # What an option is called where that is not the setting's own name.
@@ -76,7 +80,7 @@ class Setting(NamedTuple):
     def type(self) -> str:
         """What it takes, in words."""
         choices = [f'"{choice}"' for choice in self.choices]
-        match self._kind:
+        match self.kind:
             case kinds.BoolType():
                 return "true or false"
             case kinds.IntType() | kinds.FloatType() as kind:
@@ -86,8 +90,9 @@ class Setting(NamedTuple):
                 return f"{number} {bound} {kind.le:,}"
             case kinds.LiteralType():
                 return _either(choices)
-            case kinds.ListType():
-                return f"a list of {_either(choices) or 'texts'}"
+            case kinds.ListType(item_type=item):
+                items = "tables" if isinstance(item, kinds.DictType) else "texts"
+                return f"a list of {_either(choices) or items}"
             case kinds.DictType():
                 return "a table"
             case kinds.StrType(pattern=str(), max_length=longest):
@@ -110,13 +115,13 @@ class Setting(NamedTuple):
     @property
     def metavar(self) -> str:
         """What stands for its value in a help page."""
-        match self._kind:
+        match self.kind:
             case kinds.LiteralType():
                 return "|".join(self.choices)
+            case kinds.ListType(item_type=kinds.DictType()) | kinds.DictType():
+                return "JSON"
             case kinds.ListType():
                 return "NETWORK,…" if self.name in ("lan", "trusted_proxies") else "A,B,…"
-            case kinds.DictType():
-                return "JSON"
             case kinds.FloatType() if self.name.endswith("seconds"):
                 return "SECONDS"
             case kinds.IntType() | kinds.FloatType():
@@ -137,10 +142,10 @@ class Setting(NamedTuple):
     @property
     def is_flag(self) -> bool:
         """Whether it is either on or off."""
-        return isinstance(self._kind, kinds.BoolType)
+        return isinstance(self.kind, kinds.BoolType)
 
     @property
-    def _kind(self) -> kinds.Type:
+    def kind(self) -> kinds.Type:
         """What it is where it is given at all."""
         kind = kinds.type_info(self.annotation)
         if isinstance(kind, kinds.UnionType):
@@ -211,6 +216,7 @@ _TEXTS = {
     "display_name": "NAME",
     "endpoint": "URL",
     "game_type": "NAME|FILE.py",
+    "start_at": "TIME",
     "league_id": "ID",
     "manager_url": "URL",
     "shared_dir": "DIR",
@@ -294,14 +300,77 @@ LIMITED = (  # Each may not be more than the other.
 )
 
 
+MANY_PLAYERS = 10_000  # With so many every format can be played, if its options are right.
+
+
 def check_table(given: Given, asked: ManagerSettings, *, is_new: bool = True) -> None:
-    """Raises SettingError if there is no such table; of a league that is there points stay."""
+    """Raises SettingError if there is no such league; of one that is there its rules stay."""
+    if is_new:
+        _check_stages(given, asked)
+    _check_start(given, asked, wall() if is_new else None)
     for name, most in LIMITED if is_new else LIMITED[:2]:
         value, limit = getattr(asked, name), getattr(asked, most)
         if value is not None and value > limit:
             raise given.wrong(name, f"is {value}, and {most} is {limit}; raise the latter")
-    if len(set(asked.tie_breaks)) < len(asked.tie_breaks):
+    tie_breaks = asked.tie_breaks or ()
+    if len(set(tie_breaks)) < len(tie_breaks):
         raise given.wrong("tie_breaks", "names one twice; leave it out")
+
+
+def _check_start(given: Given, asked: ManagerSettings, now: float | None) -> None:
+    """A league that is there and still waits may be late: it starts at once."""
+    if not asked.start_at:
+        return
+    if asked.start_after_seconds is not None:
+        other = given.places.get("start_after_seconds", "start_after_seconds").rpartition(" ")[2]
+        raise given.wrong("start_at", f"and {other} are both given; leave one out")
+    try:
+        left = moment(asked.start_at) - (now or 0.0)
+    except ValueError as error:
+        raise given.wrong("start_at", f"{error}, not {_shown(asked.start_at)}") from None
+    if left <= 0:
+        problem = f"is past: {_shown(asked.start_at)} was {duration(-left)} ago; write a later time"
+        raise given.wrong("start_at", problem)
+
+
+def _check_stages(given: Given, asked: ManagerSettings) -> None:
+    name = next((each for each in ("stages", "format_options") if getattr(asked, each)), "format")
+    try:
+        stages = planned_by(asked)
+    except ValueError as error:
+        raise given.wrong(name, f"cannot be: {error}") from None
+    _check_unused(given, asked, name, stages)
+    players = asked.players or min(asked.players_max, MANY_PLAYERS)
+    is_known = players == (asked.players or asked.players_max)
+    problem = misfit(stages, players, is_known=is_known)
+    if problem:
+        why = f"does not fit {asked.players} players" if asked.players else "cannot be"
+        raise given.wrong(name, f"{why}: {problem}")
+
+
+def _check_unused(given: Given, asked: ManagerSettings, name: str, stages: Sequence[Stage]) -> None:
+    """What would change nothing is a slip."""
+    if asked.stages and "format" in given.values:
+        raise given.wrong("format", "and stages are both given; leave one out")
+    if "cycles" in given.values and not any(each.format == "round_robin" for each in stages):
+        raise given.wrong("cycles", "is for round robins, and no stage is one; leave it out")
+    if len(stages) == 1 and (why := _never_late(asked.late, stages[0])):
+        raise given.wrong("late", f'is "{asked.late}", and {why}; write "refuse"')
+    last = (asked.stages or [asked.format_options])[-1]
+    if last.get("advance") and len(stages) == max(len(asked.stages), 1):
+        raise given.wrong(name, "has advance in the last stage, after which nobody goes on")
+
+
+def _never_late(late: str, only: Stage) -> str:
+    """Why nobody could come late to a league of this stage alone; empty if somebody could."""
+    if late == "next_stage":
+        return "there is one stage only"
+    if late == "play_remaining" and FORMATS[only.format].late == "never":
+        return f"a {only.format} takes nobody in who comes late"
+    has_one_cycle = only.options.get("cycles") == 1 and not only.options.get("until")
+    if late == "play_remaining" and has_one_cycle:
+        return "a round robin of one cycle takes nobody in who comes late"
+    return ""
 
 
 Found = Iterable[tuple[str, str, Any]]  # name, place, and the value or what is wrong with it
@@ -315,7 +384,7 @@ def _from_file(rows: Mapping[str, Setting], file: Path, kept: bytes | None) -> F
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # Also a number of 5,000 digits.
         raise SettingError(f"{file} is not TOML: {error}{_slip(text, str(error))}") from None
-    yield from _from_table(rows, table, lambda key: f"{file}, line {_line(text, key)}: ")
+    yield from _from_table(rows, table, lambda key: f"{file}, line {line_of(text, key)}: ")
 
 
 def _from_table(
@@ -326,7 +395,9 @@ def _from_table(
         if key in rows:
             yield key, f"{at}{key}", _judged(rows[key], f"{at}{key}", value, strict=True)
         else:
-            hint = _hint(key, rows)
+            is_option = "format" in rows and any(key in each.options for each in FORMATS.values())
+            put = f"; put it into format_options: [format_options] {key[:60]} = {_shown(value)}"
+            hint = put if is_option else _hint(key, rows)
             yield key, at, SettingError(f"{at}there is no setting {_shown(key)}{hint}")
 
 
@@ -366,14 +437,15 @@ def _slip(text: str, complaint: str) -> str:
     return "; `league init` writes a file that is"
 
 
-def _line(text: str, key: str) -> int:
-    """Where the key stands; TOML's reader does not say."""
+def line_of(text: str, key: str, after: int = 0) -> int:
+    """Where the key stands, below the line `after`; TOML's reader does not say."""
     names = re.escape(key[:SHOWN_MAX])
     pattern = rf"""^\s*\[*\s*["']?{names}"""
     if len(key) <= SHOWN_MAX:
         pattern += r"""["']?\s*[=.\]]"""
-    lines = text.splitlines()
-    return next((n for n, line in enumerate(lines, 1) if re.match(pattern, line)), 1)
+    lines = text.splitlines()[after:]
+    found = (n for n, line in enumerate(lines, after + 1) if re.match(pattern, line))
+    return next(found, after or 1)
 
 
 def _from_environment(rows: Mapping[str, Setting], environment: Mapping[str, str]) -> Found:
@@ -413,7 +485,7 @@ def _from_options(rows: Mapping[str, Setting], options: Mapping[str, Any]) -> Fo
 
 def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> Any:
     """The value in its own type, or what is wrong with it."""
-    value, kind = given, kinds.type_info(row.annotation)
+    value, kind = given, row.kind
     if isinstance(given, str) and re.search(r"[\ud800-\udfff]", given):
         return SettingError(f"{where} must be UTF-8, not {_shown(given)}")
     if isinstance(kind, kinds.StrType) and not isinstance(given, str):
@@ -421,17 +493,21 @@ def _judged(row: Setting, where: str, given: Any, *, strict: bool = False) -> An
     elif strict and _fits(given, row):
         instead = f", not {_shown(given)}: take away its quotes"
     else:
-        instead = f", not {_shown(given)}"
+        choices = kind.values if isinstance(kind, kinds.LiteralType) else ()
+        near = nearest(given[:SHOWN_MAX], map(str, choices)) if isinstance(given, str) else ""
+        instead = f", not {_shown(given)}" + (f"; did you mean {near!r}?" if near else "")
     wrong = SettingError(f"{where} must be {row.type}{instead}")
-    if isinstance(given, str) and isinstance(kind, kinds.ListType) and not strict:
-        value = [item.strip() for item in given.split(",") if item.strip()]
-    elif isinstance(given, str) and isinstance(kind, kinds.DictType) and not strict:
+    if isinstance(given, str) and not strict:
+        is_json = row.metavar == "JSON"
         try:
-            value = json.loads(given)
+            value = json.loads(given) if is_json else given
         except (ValueError, RecursionError):
+            of_tables = "a JSON list of tables" if row.type != "a table" else "a JSON object"
             return SettingError(
-                f'{where} must be a JSON object like {{"name": 1}}, not {_shown(given)}'
+                f'{where} must be {of_tables} like {{"name": 1}}, not {_shown(given)}'
             )
+        if row.type.startswith("a list") and not is_json:
+            value = [item.strip() for item in given.split(",") if item.strip()]
     try:
         value = msgspec.convert(value, row.annotation, strict=strict)
     except msgspec.ValidationError:

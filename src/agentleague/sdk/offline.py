@@ -5,7 +5,7 @@ nobody is late. A player that makes an illegal move is asked again; the third on
 (R-MATCH-20).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from secrets import token_hex
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,10 +15,18 @@ from msgspec import Struct
 from agentleague.errors import IllegalMove, LeagueError
 from agentleague.games.game import Game
 from agentleague.league.events import PlayerRegistered
-from agentleague.league.formats import ROUND_ROBIN, SEED, Players, Round
+from agentleague.league.formats.format import Done, Players, Round, Stage
+from agentleague.league.formats.format import PlayedMatch as CountedMatch
+from agentleague.league.formats.stages import (
+    NextStage,
+    StageProgress,
+    misfit,
+    plan,
+    usual_tie_breaks,
+)
 from agentleague.league.match_result import MatchSetup, compute_result
 from agentleague.league.roster import Roster
-from agentleague.league.standings import Standing, Table, drawn_champion
+from agentleague.league.standings import Points, Standing, Table, drawn_champion
 from agentleague.match.answer_checks import failure_in_words
 from agentleague.match.game_progress import GameProgress
 from agentleague.match.question import ANSWERS_MAX
@@ -80,9 +88,11 @@ class PlayedMatch(Struct, frozen=True):
 class OfflineLeague:
     """One league; `table` and `illegal_moves` grow while its matches are played."""
 
-    def __init__(self, game: Game, seed: str, entrants: Sequence[Entrant], cycles: int) -> None:
+    def __init__(
+        self, game: Game, seed: str, entrants: Sequence[Entrant], stages: Sequence[Stage]
+    ) -> None:
         self.illegal_moves: list[tuple[str, str]] = []  # player, and what was wrong in which match
-        self._game, self._cycles = game, cycles
+        self._game = game
         self._league_id = new_league_id(game.name, seed)
         self._secret = new_secrets(seed).draw_secret
         self._players: dict[str, OfflinePlayer] = {}
@@ -93,20 +103,36 @@ class OfflineLeague:
             names[player_id] = roster.effective_name(entrant[0], player_id)
             roster.add_player(PlayerRegistered(player_id, names[player_id], "", "", ""))
             self._players[player_id] = OfflinePlayer(player_id, Memory(seed), *entrant)
-        self.player_ids, self._options = list(names), {"cycles": cycles}
-        self._totals = ROUND_ROBIN.begin(self.player_ids, self._options)
-        self.table = Table(names)
+        self.player_ids, self._matches = list(names), 0
+        self.progress = StageProgress(stages, Points())
+        self.progress.begin(self.player_ids, {})
+        self.table = Table(names, tie_breaks=usual_tie_breaks(stages))
 
     def play(self) -> Iterator[PlayedMatch]:
         """Every match, in order."""
-        for round_id in range(1, self._totals.rounds + 1):
-            planned = ROUND_ROBIN.planned(round_id, self.player_ids, self._options, SEED)
-            assert planned
+        while not isinstance(planned := self._next_round(), Done):
             self._announce(planned)
             rows = {row.player_id: row for row in self.table.rows()}
-            yield from [self._match(match_id, ids, rows) for match_id, ids in planned.matches]
-            self._show_table(round_id)
+            matches = [self._match(match_id, ids, rows) for match_id, ids in planned.matches]
+            yield from matches
+            self._matches += len(matches)
+            self.progress.end_round(map(_counted, matches), planned.byes)
+            self.table.count_byes(planned.byes, self.progress.bye_points())
+            self.table.rank_by(self.progress.merits())
+            self._show_table(planned.round_id)
         self._end()
+
+    def _next_round(self) -> Round | Done:
+        following = self.progress.next_round((), frozenset())
+        if isinstance(following, Done):
+            ranked = [row.player_id for row in self.table.rows()]
+            stage = self.progress.next_stage(ranked, frozenset(), ())
+            if isinstance(stage, NextStage):
+                self.progress.begin(stage.players, {})
+                self.table.rank_by(self.progress.merits())
+                return self._next_round()
+        assert isinstance(following, Round | Done), "a format waits although no match is open"
+        return following
 
     def _match(self, match_id: str, players: Players, rows: dict[str, Standing]) -> PlayedMatch:
         round_id, ids = int(match_id[1:].partition("M")[0]), (players[0], players[1])
@@ -216,8 +242,8 @@ class OfflineLeague:
         first = [messages.Champion(r.player_id, r.display_name, r.points) for r in self.champions]
         message = messages.LeagueCompleted(
             league_id=self._league_id,
-            total_rounds=self._totals.rounds,
-            total_matches=self._totals.matches,
+            total_rounds=self.progress.rounds,
+            total_matches=self._matches,
             champion=first[0],
             champions=first,
             final_standings=self._rows(),
@@ -235,6 +261,10 @@ class OfflineLeague:
 
     def _rows(self) -> list[messages.StandingRow]:
         return [messages.StandingRow(**msgspec.structs.asdict(row)) for row in self.table.rows()]
+
+
+def _counted(match: PlayedMatch) -> CountedMatch:
+    return CountedMatch(match.player_ids, match.winner, match.status == "TECHNICAL_LOSS")
 
 
 class OfflineQuestions(NamedTuple):
@@ -286,24 +316,29 @@ def play_league(
     game: str = "even_odd",
     seed: int | str | None = None,
     cycles: int = 1,
+    stages: Sequence[Mapping[str, Any]] = ({"format": "round_robin"},),
 ) -> PlayedLeague:
     """Everybody against everybody, `cycles` times, in memory and without a clock.
+
+    `stages` are other formats, each with its options: `[{"format": "swiss", "rounds": 5}]`.
 
     A player is a function, the name of a strategy, or a Player; a game may also be a file. An
     exception in a function is not caught; it gets a note that names the match. Without a seed one
     is drawn; the result holds it.
 
     Raises:
-        LeagueError: there are too few players, or one of them or the game cannot be found.
+        LeagueError: there are too few players, or one of them or the game cannot be found, or the
+            stages cannot be.
     """
     if len(players) < 2:
         raise LeagueError(f"a league needs at least two players, not {len(players)}")
     if cycles < 1:
         raise LeagueError(f"a league needs at least one cycle, not {cycles}")
+    planned = offline_stages(stages, len(players), cycles)
     rules, loop = find_game(as_typed(game)), LoopThread()
     drawn = token_hex(8) if seed is None else str(seed)
     entrants = [_entrant(player, rules.name, loop) for player in players]
-    offline = OfflineLeague(rules, drawn, entrants, cycles)
+    offline = OfflineLeague(rules, drawn, entrants, planned)
     for player_id, player in zip(offline.player_ids, players, strict=True):
         if isinstance(player, Player):
             player.questions = OfflineQuestions(offline, player_id)
@@ -317,6 +352,22 @@ def play_league(
                 player.close()
     table, illegal_moves, champions = offline.table.rows(), offline.illegal_moves, offline.champions
     return PlayedLeague(rules.name, drawn, table, matches, illegal_moves, champions)
+
+
+def offline_stages(
+    asked: Sequence[Mapping[str, Any]], players: int, cycles: int = 1
+) -> Sequence[Stage]:
+    """The stages for so many players, with all options. Raises LeagueError if they cannot be."""
+    if any("seconds" in each for each in asked):
+        raise LeagueError("no time passes here, so seconds have no end; set rounds or matches")
+    try:
+        stages = plan(asked, cycles)
+    except ValueError as error:
+        raise LeagueError(str(error)) from None
+    problem = misfit(stages, players)
+    if problem:
+        raise LeagueError(f"{players} players cannot play that: {problem}")
+    return stages
 
 
 def _entrant(player: Player | Callable[[Turn], Any] | str, game: str, loop: LoopThread) -> Entrant:

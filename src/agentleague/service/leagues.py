@@ -183,8 +183,9 @@ class ServedLeagues:
         own = {name: getattr(self._settings, name) for name in OPERATORS}
         if own["endpoint"]:
             own["endpoint"] = self.url_of(league_id)
-        rules = kept_rules(at) if has_journal(at) else {}
-        given = {**self.chosen(league_id), **rules, **own}
+        chosen = self.chosen(league_id)
+        rules = kept_rules(at, chosen) if has_journal(at) else {}
+        given = {**chosen, **rules, **own}
         given |= {"league_id": league_id, "dashboard": False, "files": False}
         return ManagerSettings(**given)
 

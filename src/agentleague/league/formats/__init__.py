@@ -1,0 +1,1 @@
+"""Formats: who meets whom next, from what was played; one file each, and the stages of a league."""
