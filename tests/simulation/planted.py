@@ -471,7 +471,7 @@ def results_are_noted_as_often_as_they_are_told(monkeypatch):
 def more_technical_losses_are_better(monkeypatch):
     """A tie-break counts the wrong way round."""
     right = _DECIDERS["technical_losses"]
-    wrong = right._replace(values=lambda level: [-value for value in right.values(level)])
+    wrong = right._replace(values=lambda *given: [-value for value in right.values(*given)])
     monkeypatch.setitem(_DECIDERS, "technical_losses", wrong)
 
 

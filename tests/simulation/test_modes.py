@@ -1,9 +1,13 @@
 """Leagues by seed: whatever goes wrong in them, everything holds that can be expected."""
 
+from typing import get_args
+
 import pytest
 
+from agentleague.league.formats.stages import FORMATS
 from agentleague.player.role import Player
 from agentleague.records.verify import verify
+from agentleague.roles.settings import Late
 from agentleague.simulation import scenarios
 from agentleague.simulation.modes import MODES, attempt, simulate
 from examples import examples
@@ -50,6 +54,11 @@ def test_a_league_of_two_managers_survives_what_happens_to_them_and_their_databa
     assert broken("standby", range(part * 40, part * 40 + 40)[: examples(40)]) == {}
 
 
+@pytest.mark.parametrize("part", range(3))
+def test_rounds_and_stages_of_any_format_survive_chaos(part):
+    assert broken("formats", range(part * 12, part * 12 + 12)[: examples(12)]) == {}
+
+
 def test_a_league_survives_a_crash_after_some_events():
     assert broken("exhaustive", some(examples(150), of=scenarios.crashes_total())) == {}
 
@@ -76,6 +85,12 @@ def test_a_league_survives_chaos_of_many_seeds(part):
 @pytest.mark.parametrize("part", range(10))
 def test_a_league_of_two_managers_survives_many_seeds(part):
     assert broken("standby", range(part * 200, part * 200 + 200)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_rounds_and_stages_of_any_format_survive_many_seeds(part):
+    assert broken("formats", range(part * 200, part * 200 + 200)) == {}
 
 
 @pytest.mark.slow
@@ -136,6 +151,7 @@ def test_the_seeds_of_chaos_have_every_kind_of_trouble():
         "rule",
         "remove",
         "abort",
+        "arrive",
     }
     assert traits == {
         "slow",
@@ -150,6 +166,26 @@ def test_the_seeds_of_chaos_have_every_kind_of_trouble():
     assert any(scenario.conditions.loss for scenario in scenarios)
     assert any(scenario.conditions.repeats for scenario in scenarios)
     assert any(scenario.wrong_clocks for scenario in scenarios)
+
+
+def test_the_seeds_of_formats_have_every_format_policy_and_trouble():
+    scenarios = [MODES["formats"](seed) for seed in range(200)]
+
+    stages = [stage for each in scenarios for stage in each.settings["stages"]]
+    kinds = {fault.kind for each in scenarios for fault in each.faults}
+    assert {stage["format"] for stage in stages} == FORMATS.keys()
+    assert {key for stage in stages for key in stage} >= {"best_of", "third_place", "seconds"}
+    assert {each.settings["late"] for each in scenarios} == set(get_args(Late))
+    assert {len(each.settings["stages"]) for each in scenarios} == {1, 2, 3}
+    assert {each.latecomers for each in scenarios} == {0, 1, 2}
+    assert {"crash at a turn", "arrive", "rule", "remove", "pause"} <= kinds
+    drawn = [each for each in scenarios if each.settings["seeding"] == "random"]
+    assert 0 < len(drawn) < len(scenarios)
+
+
+def test_some_leagues_of_every_mode_have_another_format():
+    for mode in MODES.keys() - {"exhaustive"}:
+        assert any(MODES[mode](seed).settings.get("stages") for seed in range(30)), mode
 
 
 def test_the_seeds_of_attacks_have_every_attacker():

@@ -8,13 +8,13 @@ import re
 import pytest
 
 from agentleague.simulation.modes import simulate
-from simulation import planted_fencing
+from simulation import planted_fencing, planted_formats
 from simulation.planted import HUNTS, SEEDS
 
 OWN_FAULT = re.compile("TypeError|AttributeError|NameError")
 
 
-ALL = [*HUNTS.items(), *planted_fencing.HUNTS.items()]
+ALL = [*HUNTS.items(), *planted_fencing.HUNTS.items(), *planted_formats.HUNTS.items()]
 
 
 @pytest.mark.thorough

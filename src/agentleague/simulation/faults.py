@@ -6,7 +6,15 @@ from itertools import product
 from random import Random
 from typing import Any, ClassVar, NamedTuple
 
-from agentleague.league.events import LeagueEnded
+from agentleague.league.events import (
+    LeagueEnded,
+    PlayerJoined,
+    RoundEnded,
+    RoundScheduled,
+    StageStarted,
+    TimeUp,
+)
+from agentleague.league.formats.stages import misfit
 from agentleague.league.league import Phase
 from agentleague.league.match_result import VERDICTS
 from agentleague.roles.effects import Event
@@ -17,9 +25,9 @@ from agentleague.simulation.league import MANAGER, SimulatedLeague
 OWNER = "owner"  # the manager that runs the league when the fault happens
 LATER_EVENTS = 20  # until a fault that came too early is tried again
 LOOK_SECONDS = 2.0  # before the organiser looks again whether the league goes on
-PLAYERS_MIN = 2  # without as many a league cannot begin
 SLOW_SYNC_SECONDS = 0.5  # for a commit on a slow disk
 FLAP_SECONDS = 1.2  # between two starts of an agent that does not hear the manager
+TURNS = (StageStarted, PlayerJoined, TimeUp, RoundEnded, RoundScheduled)
 CLOCK_SECONDS = 86_400.0  # by how much clocks are wrong, at most
 
 
@@ -44,6 +52,7 @@ class Faults:
         self._league = league
         self._chance = Random(f"faults|{seed}")
         self._is_over = False  # nothing goes wrong any more
+        self._has_last_crash = False
         self._will_look = False  # the organiser will look whether the league goes on
         self._removed: set[str] = set()  # by the organiser, whether it was heard or not
 
@@ -79,12 +88,13 @@ class Faults:
         league.disk.mend()
         league.disk.sync_seconds = SYNC_SECONDS
         for name, process in league.processes.items():
-            if name not in league.gone and not process.is_done:
+            if name not in (*league.gone, *league.awaited) and not process.is_done:
                 process.start()
 
     def end_with_a_crash(self, seconds: float) -> None:
         """Let the manager die last, when the league's end is on disk."""
         league = self._league
+        self._has_last_crash = True
 
         def strike() -> None:
             league.crash(MANAGER)
@@ -115,6 +125,18 @@ class Faults:
                 league.gone.add(name)
             league.crash(name, fault.seconds)
 
+    def _crash_at_a_turn(self, fault: Fault) -> None:
+        """The manager dies when the next turn of the league is on disk, and nobody knows."""
+        league = self._league
+
+        def on_commit(events: Sequence[Event]) -> None:
+            if any(isinstance(event, TURNS) for event in events):
+                league.disk.on_commit = None
+                league.clock.call_after(0.0, lambda: league.crash(MANAGER, fault.seconds))
+
+        if not self._has_last_crash:
+            league.disk.on_commit = on_commit
+
     def _amnesia(self, fault: Fault) -> None:
         """It comes back without what it kept for its next life."""
         for name in fault.who:
@@ -133,6 +155,14 @@ class Faults:
     def _start_again(self, name: str) -> None:
         if not self._is_over:
             self._league.crash(name, FLAP_SECONDS / 10)
+
+    def _arrive(self, fault: Fault) -> None:
+        """A player comes when the league has begun."""
+        if self._league.has_begun:
+            self._league.awaited -= set(fault.who)
+            self._league.processes[fault.who[0]].start()
+        else:
+            self._later(fault)
 
     def _sleep(self, fault: Fault) -> None:
         for name in fault.who:
@@ -191,8 +221,9 @@ class Faults:
     def _remove(self, fault: Fault) -> None:
         """A player is taken out; a league that has not begun is then started without it."""
         league = self._league
-        left = sum(map(league.is_known, league.players)) - len(self._removed)
-        if not league.is_known(fault.who[0]) or not (league.has_begun or left > PLAYERS_MIN):
+        left = sum(map(league.is_known, league.players)) - len(self._removed) - 1
+        is_enough = league.has_begun or misfit(league.observer.league.stages, left) is None
+        if not league.is_known(fault.who[0]) or not is_enough:
             self._later(fault)
             return
         self._removed.add(fault.who[0])
@@ -238,8 +269,10 @@ class Faults:
 
     KINDS: ClassVar[dict[str, Callable[..., None]]] = {
         "crash": _crash,
+        "crash at a turn": _crash_at_a_turn,
         "amnesia": _amnesia,
         "flapping": _flapping,
+        "arrive": _arrive,
         "sleep": _sleep,
         "double": _double,
         "one-way cut": _between_two,

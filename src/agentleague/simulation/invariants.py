@@ -11,6 +11,7 @@
     I9  what the journal holds is all there is: replay leads to the same state
     I10 nobody waits longer than the rules say
     I11 no player sees a table that counts a match of its own before it was sent its GAME_OVER
+    I12 rounds, byes and stages are as their format says, and a knockout has one champion
 
 I2, I4, I5, I6 and I11 are checked while the league runs (observer.py). Tables are recounted from
 the rows (league/recount.py), never taken from the league's own sums.
@@ -47,6 +48,7 @@ from agentleague.simulation import rules
 from agentleague.simulation.agents import HANGING, HOLDING
 from agentleague.simulation.league import SimulatedLeague
 from agentleague.simulation.network import host_of, url_of
+from agentleague.simulation.pairings import wrong_pairings
 from agentleague.simulation.tampering import forge
 from agentleague.storage.chain import moment
 
@@ -121,7 +123,8 @@ def _by_the_rules(simulated: SimulatedLeague, history: LeagueHistory) -> Iterato
     timed = observer.timed
     if history.sound_disk:
         yield from rules.hasty_after_pauses(timed)
-    if not observer.league.aborted:
+    yield from wrong_pairings(observer.league, timed, is_punctual=history.sound_disk)
+    if not observer.league.aborted and not observer.league.rules.stages:
         yield from rules.unbalanced_seats(observer.league, observer.events)
     if history.steady:
         yield from rules.forgotten_sessions(observer.league, timed, observer.capacity.given)
@@ -153,10 +156,8 @@ def _complete(league: League, recount: Recount, history: LeagueHistory) -> Itera
         yield f"I7: the league is {league.phase}, aborted: {league.aborted}"
     if league.aborted:
         return
-    players = len(recount.counts())
-    wanted = players * (players - 1) // 2 * league.rules.cycles
-    if len(recount.decisions) != wanted:
-        yield f"I7: {len(recount.decisions)} of {wanted} matches are decided"
+    if len(recount.decisions) != league.total_matches:
+        yield f"I7: {len(recount.decisions)} of {league.total_matches} matches are decided"
     for match in league.matches.values():
         if match.decided and not match.closed:
             yield f"I7: {match.match_id} is decided and was never closed"
@@ -164,7 +165,8 @@ def _complete(league: League, recount: Recount, history: LeagueHistory) -> Itera
 
 def _table(league: League, recount: Recount) -> Iterator[str]:
     own = msgspec.to_builtins(league.table.rows())
-    for row, counted in zip(own, recount.table(), strict=True):
+    merits = league.progress.merits(league.roster.removed.keys()) if league.has_started else {}
+    for row, counted in zip(own, recount.table(merits), strict=True):
         if row != counted:
             yield f"I3: the table has the row {row}, and by the results {counted}"
 
@@ -220,6 +222,9 @@ def _same_state(live: League, replayed: League) -> Iterator[str]:
             yield f"I9: {name} is {getattr(live, name)}, by replay {getattr(replayed, name)}"
     if any(live.matches.get(match_id) != match for match_id, match in replayed.matches.items()):
         yield "I9: the matches differ from those by replay"
+    for name in ("stage", "field", "results", "is_time_up") if replayed.has_started else ():
+        if getattr(live.progress, name) != getattr(replayed.progress, name):
+            yield f"I9: the {name} of the stages differs from that by replay"
     if live.table.rows() != replayed.table.rows():
         yield "I9: the table differs from that by replay"
     if any(getattr(live.roster, name) != getattr(replayed.roster, name) for name in MEMBERS):

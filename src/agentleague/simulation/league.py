@@ -72,9 +72,11 @@ class SimulatedLeague:
         *,
         disk: Callable[[VirtualClock], Disk] = Disk,
         standby: bool = False,  # whether there are two managers, which share a database
+        latecomers: int = 0,  # players beyond those for whom the league waits
     ) -> None:
         self.events = 0
         self.bugs: list[str] = []
+        self.awaited = {f"player{players + 1 + number}" for number in range(latecomers)}
         self.gone: set[str] = set()  # processes that died for good
         self.healed_at: float | None = None  # since when nothing goes wrong any more
         self.clock = VirtualClock(BEGAN)
@@ -100,7 +102,7 @@ class SimulatedLeague:
         for number in range(1, referees + 1):
             build = partial(self._referee, number)
             self._add(f"referee{number}", build, keeps_state=keeps_state)
-        for number in range(1, players + 1):
+        for number in range(1, players + latecomers + 1):
             self._add(f"player{number}", partial(self._player, number), keeps_state=True)
         self._give_traits()
         if isinstance(self.disk, Database):
@@ -140,8 +142,9 @@ class SimulatedLeague:
 
     def run_until(self, enough: Callable[[], bool], seconds: float = 600.0) -> None:
         """Let things happen until it is enough, or so many seconds have passed."""
-        for process in self.processes.values():
-            if not process.is_alive and not process.crashes and not process.is_done:
+        for name, process in self.processes.items():
+            has_ended = process.is_alive or process.crashes or process.is_done
+            if not has_ended and name not in self.awaited:
                 process.start()
         clock = self.clock
         until = clock.time + seconds
@@ -198,8 +201,9 @@ class SimulatedLeague:
 
     @property
     def players(self) -> list[str]:
-        """The names of the players' processes."""
-        return [name for name in self.processes if name.startswith("player")]
+        """The names of the players' processes, without those who are still to come."""
+        everybody = [name for name in self.processes if name.startswith("player")]
+        return [name for name in everybody if name not in self.awaited]
 
     def is_known(self, name: str) -> bool:
         """Whether a player is registered."""

@@ -24,6 +24,7 @@ from agentleague.runtime.local_league import cores, ignoring_interrupts
 from agentleague.simulation import scenarios
 from agentleague.simulation.disk import Disk
 from agentleague.simulation.faults import Faults
+from agentleague.simulation.formats import rounds_most
 from agentleague.simulation.invariants import Violation, check
 from agentleague.simulation.league import SimulatedLeague
 from agentleague.simulation.scenarios import Scenario
@@ -37,6 +38,7 @@ MODES: dict[str, Callable[[int], Scenario]] = {
     "hostile": scenarios.hostile,
     "seats": scenarios.seats,
     "standby": scenarios.standby,
+    "formats": scenarios.formats,
 }
 DRAWN = range(1, 11)  # the numbers of even/odd, R-GAME-02
 UNLIKELY = 1e9
@@ -101,7 +103,8 @@ def prepare(scenario: Scenario) -> SimulatedLeague:
     """The league before anything has happened, with its faults planned."""
     given = (scenario.players, scenario.referees, scenario.seed, scenario.settings, scenario.agents)
     disk = partial(SqliteDisk, seed=scenario.seed) if scenario.sqlite else Disk
-    league = SimulatedLeague(*given, disk=disk, standby=scenario.standby)
+    standby, latecomers = scenario.standby, scenario.latecomers
+    league = SimulatedLeague(*given, disk=disk, standby=standby, latecomers=latecomers)
     league.links.conditions = scenario.conditions
     faults = Faults(league, scenario.seed)
     faults.plan(scenario.faults)
@@ -123,7 +126,7 @@ def patience(scenario: Scenario) -> float:
     """
     settings = ManagerSettings(players=scenario.players, **scenario.settings)
     rules: Rules = settings.rules
-    rounds = (scenario.players - 1 + scenario.players % 2) * settings.cycles
+    rounds = rounds_most(settings, scenario.players + scenario.latecomers)
     match = longest_match(rules, turns_max(scenario.agents.game, rules.game_options))
     changes = scenario.referees * 2 * settings.lease_seconds
     if scenario.has_holders:

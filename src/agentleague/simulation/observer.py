@@ -24,11 +24,14 @@ from agentleague.dialects import answers
 from agentleague.dialects.negotiation import REGISTRATIONS
 from agentleague.league.events import (
     LeagueEnded,
+    LeagueOpened,
     LeagueStarted,
     MatchClosed,
     MatchDecided,
     MatchRuled,
+    PlayerJoined,
     RoundEnded,
+    StageStarted,
     read_event,
 )
 from agentleague.league.league import League, Phase
@@ -62,7 +65,10 @@ from agentleague.simulation.rules import CapacityChecks, TokenChecks
 
 Counts = tuple[tuple[str, tuple[int, ...]], ...]  # player -> played, wins, draws, losses, points
 _COUNTED = ("played", "wins", "draws", "losses", "points")
-_COUNTING = (LeagueStarted, MatchClosed, MatchRuled, LeagueEnded)  # rows that change the table
+# rows that change the table
+_COUNTING = (
+    *(LeagueStarted, StageStarted, PlayerJoined, MatchClosed, MatchRuled, RoundEnded, LeagueEnded),
+)
 _JUDGED = (LockRequest, MatchResultReport)  # A union would be made anew for each answer.
 _LATER = (errors.StorageError.code, errors.RateLimited.code)  # then the same is sent again
 _encode = msgspec.json.Encoder().encode
@@ -404,6 +410,7 @@ class TableChecks:
         # Every table that there ever was -> the row that last led to it: one may be shown late.
         self._tables: dict[Counts, int] = {(): 0}
         self._counted = 0  # the row that led to the present table
+        self._is_by_points = True
         self._rounds: dict[int, int] = {}  # round that is over -> the row of its last result
         self._end: int | None = None  # the row of the last result when the league ended
         self._sent: dict[str, int] = {}  # address -> the row that led to the last table sent there
@@ -416,8 +423,11 @@ class TableChecks:
         if isinstance(event, _COUNTING):
             counts = self.recount.counts().items()
             table = tuple((each, tuple(row[name] for name in _COUNTED)) for each, row in counts)
-            self._tables[table] = self._counted = self._rows
-        if isinstance(event, RoundEnded):
+            if self._tables.get(table) != self._counted:
+                self._tables[table] = self._counted = self._rows
+        if isinstance(event, LeagueOpened):
+            self._is_by_points = not event.stages  # Else something may rank before them.
+        elif isinstance(event, RoundEnded):
             self._rounds[event.round_id] = self._counted
         elif isinstance(event, LeagueEnded):
             self._end = self._counted
@@ -433,7 +443,7 @@ class TableChecks:
         """The last table: it counts all that was decided before the end."""
         row = self._row(url, message.final_standings)
         _, is_ranked = _shown(message.final_standings)
-        if not is_ranked:
+        if self._is_by_points and not is_ranked:
             self._wrong(f"{url} is told a final table in which more points stand below fewer")
         if self._end is None or row < self._end:
             self._wrong(f"{url} is told a final table that lacks results on disk")

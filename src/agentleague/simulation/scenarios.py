@@ -6,6 +6,7 @@ liveness    nearly everything goes wrong for a while, then nothing any more
 seats       the same as chaos, with players that fetch their calls from the manager
 standby     two managers share a database; either, their ways to it and itself fail
 hostile     a thief, referees that do not let go, agents that start again and again
+formats     as chaos, in any format: Swiss, knockout, groups, ladder, one after the other
 exhaustive  one league again and again; each time a crash after another event
 
 The exhaustive crashes have numbers, so that a seed names one of them. First each process crashes
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 from agentleague.games import even_odd, rock_paper_scissors, tic_tac_toe
 from agentleague.games.game import Game
 from agentleague.simulation import agents as traits
+from agentleague.simulation import formats as formats_of
 from agentleague.simulation.agents import DEFAULT, Agents
 from agentleague.simulation.database import DATABASE
 from agentleague.simulation.faults import OWNER, Fault
@@ -52,6 +54,7 @@ class Scenario(NamedTuple):
     wrong_clocks: bool = False
     sqlite: bool = False  # whether its journal lies in files, too
     standby: bool = False  # whether two managers share a database
+    latecomers: int = 0  # players who come when it has begun
     trouble_seconds: float = 0.0  # until nothing goes wrong any more
     final_crash_seconds: float | None = None  # how long the manager is away when the end is on disk
     history: LeagueHistory = LeagueHistory()
@@ -79,7 +82,7 @@ def calm(seed: int) -> Scenario:
         trait = traits.HANGING
     loses = trait in ("dead", traits.MUTE, traits.HANGING, traits.RUDE, traits.BABBLING)
     is_odd = trait not in ("", "dead")
-    return plain._replace(
+    scenario = plain._replace(
         settings={"cycles": chance.choice((1, 1, 2)), **_other_rules(seed)},
         agents=Agents(game=chance.choice(GAMES), traits={one: trait} if is_odd else {}),
         dead=one if trait == "dead" else "",
@@ -91,14 +94,53 @@ def calm(seed: int) -> Scenario:
             prompt=True,
         ),
     )
+    return _sometimes_in_format(scenario)
 
 
 def chaos(seed: int) -> Scenario:
     """A few kinds of trouble and none of the others, so that each is also seen alone."""
-    chance = Random(f"chaos|{seed}")
+    scenario = _troubled(seed, Random(f"chaos|{seed}"), (2, 3, 4, 4, 4, 4, 5, 6), TROUBLES)
+    return _with_latecomers(_sometimes_in_format(scenario))
+
+
+def formats(seed: int) -> Scenario:
+    """The same in a format by the seed, and more often at its turns."""
+    chance = Random(f"formats|{seed}")
+    scenario = _troubled(seed, chance, (3, 4, 5, 6, 6, 7, 8), FORMAT_TROUBLES)
+    return _with_latecomers(_in_format(scenario, formats_of.drawn(chance, scenario.players)))
+
+
+def _sometimes_in_format(scenario: Scenario) -> Scenario:
+    return _in_format(scenario, formats_of.sometimes(scenario.seed, scenario.players))
+
+
+def _in_format(scenario: Scenario, settings: Mapping[str, Any]) -> Scenario:
+    """The same league with other rounds."""
+    if formats_of.is_timed(settings):
+        agents = scenario.agents._replace(think_seconds=(0.0, 3.0))
+        scenario = scenario._replace(wrong_clocks=False, agents=agents)
+    return scenario._replace(settings={**scenario.settings, **settings})
+
+
+def _with_latecomers(scenario: Scenario) -> Scenario:
+    """Some leagues take them, some refuse them."""
+    if not scenario.settings.get("stages"):
+        return scenario
+    chance = Random(f"late|{scenario.seed}")
+    latecomers = chance.choice((0, 1, 2))
+    names = [f"player{scenario.players + 1 + number}" for number in range(latecomers)]
+    soon = EVENTS_A_PLAYER * scenario.players // 3  # Else it may be over.
+    arrivals = [Fault(chance.randint(1, soon), "arrive", (name,), 0.0) for name in names]
+    scenario = scenario._replace(faults=[*scenario.faults, *arrivals], latecomers=latecomers)
+    return scenario._replace(history=expected(scenario))
+
+
+def _troubled(
+    seed: int, chance: Random, sizes: Sequence[int], troubles: Sequence["Trouble"]
+) -> Scenario:
     plain = Scenario(
         seed,
-        chance.choice((2, 3, 4, 4, 4, 4, 5, 6)),
+        chance.choice(sizes),
         chance.choice((1, 2, 2, 3)),
         conditions=Conditions((0.0005, chance.choice((0.01, 0.01, 0.1, 1.0)))),
         wrong_clocks=chance.random() < 0.3,
@@ -109,7 +151,7 @@ def chaos(seed: int) -> Scenario:
         referees_keep_state=chance.random() < 0.5, game=chance.choice(GAMES), think_seconds=run
     )
     scenario = plain._replace(agents=agents)
-    for add in chance.sample(TROUBLES, chance.randint(1, 3)):
+    for add in chance.sample(troubles, chance.randint(1, 3)):
         scenario = add(scenario, chance)
     return scenario._replace(history=expected(scenario), sqlite=seed % FILES_EVERY == 0)
 
@@ -158,7 +200,7 @@ def standby(seed: int) -> Scenario:
         touched = {name for fault in scenario.faults for name in fault.who}
         seated = [name for name in scenario.names("player") if name not in touched]
         scenario = scenario._replace(agents=scenario.agents._replace(seated=seated))
-    return scenario._replace(history=expected(scenario))
+    return _sometimes_in_format(scenario._replace(history=expected(scenario)))
 
 
 def liveness(seed: int) -> Scenario:
@@ -185,7 +227,8 @@ def liveness(seed: int) -> Scenario:
     scenario = scenario._replace(faults=[*faults, *deaths])
     if chance.random() < 0.2:  # The manager dies once more: the end is on disk, and nobody knows.
         scenario = scenario._replace(final_crash_seconds=chance.choice((0.5, 15.0)))
-    return scenario._replace(history=expected(scenario), sqlite=seed % FILES_EVERY == 0)
+    scenario = scenario._replace(history=expected(scenario), sqlite=seed % FILES_EVERY == 0)
+    return _sometimes_in_format(scenario)
 
 
 def hostile(seed: int) -> Scenario:
@@ -214,7 +257,9 @@ def hostile(seed: int) -> Scenario:
         scenario = _with_trait(scenario, name, trait) if trait else scenario
     for add in chance.sample(COMINGS, chance.randint(1, 2)):
         scenario = add(scenario, chance)
-    return scenario._replace(history=expected(scenario))
+    scenario = _sometimes_in_format(scenario._replace(history=expected(scenario)))
+    # A thief that may come late is a player as any other.
+    return scenario._replace(settings={**scenario.settings, "late": "refuse"})
 
 
 def _other_rules(seed: int) -> dict[str, Any]:
@@ -324,6 +369,14 @@ TROUBLES: Sequence[Trouble] = (
     *(_organiser_commands, _organiser_commands),
     _odd_players,
     _odd_referees,
+)
+
+
+FORMAT_TROUBLES: Sequence[Trouble] = (
+    *TROUBLES,
+    *[_faults(["crash at a turn"], [MANAGER], [0.01, 0.5, 5.0, 30.0])] * 4,
+    *[_faults(["rule"], [MANAGER], [0.0])] * 3,
+    *[_faults(["remove"], ["player"], [0.0])] * 3,
 )
 
 

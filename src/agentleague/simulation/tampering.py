@@ -17,8 +17,11 @@ from agentleague.league.events import (
     MatchAssigned,
     MatchClosed,
     MatchDecided,
+    PlayerJoined,
     RoundEnded,
     RoundScheduled,
+    StageStarted,
+    TimeUp,
 )
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Head, Row
@@ -119,6 +122,10 @@ CHANGES: dict[tuple[type[Event], str], Callable[[Any], Sequence[Event] | None]] 
     (RoundScheduled, "for a stranger"): _in_first_match(referee_id=lambda match: NOBODY),
     (RoundScheduled, "with other byes"): _field("byes", lambda byes: [] if byes else ["P01"]),
     (RoundScheduled, "as a later one"): _field("round_id", _more),
+    (StageStarted, "with others first"): _field("players", lambda players: players[::-1]),
+    (StageStarted, "left out"): lambda event: [],
+    (PlayerJoined, "left out"): lambda event: [],
+    (TimeUp, "twice"): lambda event: [event, event],
     (MatchAssigned, "in a later epoch"): _field("epoch", _more),
     (MatchAssigned, "to a stranger"): _field("referee_id", lambda referee_id: NOBODY),
     (MatchDecided, "with another number"): _in_result("drawn_number", _number),

@@ -57,6 +57,7 @@ def command(
       hostile     somebody steals tokens and seats, and a referee does not let go
       seats       as chaos, with players that fetch their calls from the manager
       standby     two managers share a database; they, it and the ways to it fail
+      formats     as chaos, in any format, often where a round or a stage ends
 
     league simulate
     league simulate --mode exhaustive --seeds 5000
