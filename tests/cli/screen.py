@@ -25,7 +25,8 @@ class Screen:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *reversed(size), 0, 0))
         around = {**environment(), "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-        del around["NO_COLOR"]
+        for name in ("NO_COLOR", "COLUMNS", "LINES"):  # Workers of pytest have a size of their own.
+            around.pop(name, None)
         self.process = subprocess.Popen(
             [BIN / "league", *map(str, arguments)],
             stdin=subprocess.DEVNULL,

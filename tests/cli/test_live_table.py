@@ -71,6 +71,14 @@ def test_it_shows_that_the_journal_cannot_be_written():
     assert registering[0].plain == "2 players and 0 referees are here, the disk is full  cup"
 
 
+def test_it_shows_how_clear_it_is_who_is_better():
+    bars = ["  mine is better   -3.66 ####---- +3.66  LLR +0.10", "  other is better  …"]
+
+    lines = [line.plain for line in drawn(status(evidence=bars), [row(1, "mine")])]
+
+    assert lines[2:4] == bars
+
+
 def test_it_shows_who_rose_and_fell_since_the_last_round():
     changes = Changes()
     ann, bo, cy = ("P01", "P02", "P03")

@@ -116,5 +116,5 @@ def test_every_command_of_the_page_is_in_a_section_that_is_run():
     run = [command for heading in headings for command in commands_of(heading)]
 
     assert run == COMMANDS
-    assert len(ALONE) == 3
+    assert len(ALONE) == 4
     assert len(COMMANDS) == PAGE.count("\n    ")

@@ -117,6 +117,33 @@ WRONG = [
     ("draw_points = 4", (), "line 1: draw_points is 4, and win_points is 3; raise the latter"),
     ("", ("--loss-points", 2), "--loss-points is 2, and draw_points is 1; raise the latter"),
     ("\ntie_breaks = ['wins', 'wins']", (), "line 2: tie_breaks names one twice; leave it out"),
+    ("format = 'swiss'\ncycles = 2", (), "line 2: cycles is for round robins, and no stage is one"),
+    (
+        "format = 'knockout'\nbest_of = 3",
+        (),
+        "line 2: there is no setting 'best_of'; put it into format_options: [format_options] bes",
+    ),
+    (
+        "start_at = '2126-12-01T18:00:00Z'",
+        ("--start-after-seconds", 9),
+        "line 1: start_at and --start-after are both given; leave one out",
+    ),
+    ("late = 'next_stage'", (), 'line 1: late is "next_stage", and there is one stage only; writ'),
+    (
+        "late = 'play_remaining'\nformat = 'knockout'",
+        (),
+        'late is "play_remaining", and a knockout takes nobody in who comes late; write "refuse"',
+    ),
+    (
+        "late = 'play_remaining'",
+        (),
+        "and a round robin of one cycle takes nobody in who comes late",
+    ),
+    (
+        "format = 'swiss'\n[format_options]\nadvance = 4",
+        (),
+        "line 2: format_options has advance in the last stage, after which nobody goes on",
+    ),
     (
         "lan = ['192.168.1.7/24']",
         (),

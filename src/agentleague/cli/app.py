@@ -17,15 +17,18 @@ SECTIONS = {
     "Play on this machine": {
         "demo": "Play a whole league and print the table.",
         "play": "Play matches between two agents and show how they went.",
+        "sweep": "Play many leagues by a plan, and write one table.",
     },
     "Take part": {
         "new": "Write a player or a game that works, for you to change.",
+        "check": "Check an agent in any language against the protocol.",
         "player": "Run a player that registers at a manager.",
         "referee": "Run a referee that registers at a manager.",
     },
     "Run a league": {
         "init": "Write a file with every setting, for you to change.",
         "manager": "Run a league manager: it registers agents and keeps the table.",
+        "season": "Run a series of leagues with the same players.",
         "start": "Start a league, or continue it after a pause.",
         "pause": "Pause a league: no match begins, no clock runs.",
         "add-player": "Add a player that does not register itself.",
@@ -49,7 +52,9 @@ SECTIONS = {
     "Look at a league": {
         "status": "Show how far a league is, and how well it works.",
         "standings": "Print the table of a league, running or over.",
+        "ratings": "Print how strong players are, and how sure that is.",
         "schedule": "Print who meets whom, and how each match ended.",
+        "bracket": "Print the bracket, the Swiss table, the groups or the ladder.",
         "agents": "Print who takes part, and what they are doing.",
         "agent": "Print everything about one agent, and why it lost matches.",
         "match": "Show how a match went, and why it ended that way.",
@@ -61,6 +66,7 @@ SECTIONS = {
     },
     "Know more": {
         "games": "List the games that are installed.",
+        "formats": "List the formats of leagues: who meets whom.",
         "strategies": "List the strategies that are installed, and their games.",
         "schema": "Print the JSON Schema of the messages.",
         "simulate": "Try to break the league, in virtual time.",
@@ -69,11 +75,12 @@ SECTIONS = {
     },
 }
 COMMANDS = {name: what for section in SECTIONS.values() for name, what in section.items()}
-OWN_MODULES = {"init", "manager", "backup", "restore", "move", "repair"}
+OWN_MODULES = {"init", "manager", "season", "backup", "restore", "move", "repair"}
 ORGANISER = SECTIONS["Run a league"].keys() - OWN_MODULES  # in one module
 ALIASES = {  # what people type, and the command they mean
     "create": "new",
     "follow": "watch",
+    **dict.fromkeys(("cross-table", "groups", "knockout", "ladder", "swiss"), "bracket"),
     "join": "player",
     "live": "watch",
     "players": "agents",

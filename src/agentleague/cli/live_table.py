@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from agentleague.cli.output import STANDINGS, Column, counted, shown, widths
-from agentleague.cli.progress import COMPLETED, Facts, matches, number, waits
+from agentleague.cli.output import Column, counted, shown, standings_columns, widths
+from agentleague.cli.progress import COMPLETED, Facts, matches, number, round_in_words, waits
 
 RATE_SECONDS = 10.0  # over which matches a second are counted
 BAR_MIN, BAR_MAX = 8, 40
 WIDTH_OF_ALL = 64  # below which only some columns are shown
-NARROW = {"rank", "moved", "display_name", "technical_losses", "points"}
+NARROW = {"rank", "moved", "display_name", "technical_losses", "points", "reached", "elo"}
 MOVED = Column("moved", "  ", True)  # The others stay in their places.
 WAITS_MAX = RESULTS_MAX = 3
 ROWS_MIN = 3  # of players; before there are fewer, there are fewer of the others
@@ -115,7 +115,7 @@ def picture(
     status: Facts, rows: Sequence[Facts], changes: Changes, width: int, height: int
 ) -> Iterator[Text]:
     """The lines of the view, which fit a terminal of this size."""
-    head = [*_head(status, changes, width)]
+    head = [*_head(status, changes, width), *map(Text, status.get("evidence") or ())]
     waiting = [Text(words, style="yellow") for words in waits(status)]
     results = [_result(match, width < WIDTH_OF_ALL) for match in status.get("last_results") or ()]
     room = height - len(head) - 2 - min(ROWS_MIN, len(rows))
@@ -136,7 +136,7 @@ def _head(status: Facts, changes: Changes, width: int) -> Iterator[Text]:
         there = (f"{number(status, k)}{f' of {n}' if n else ''} {k}" for k, n in wanted.items())
         yield Text(f"{' and '.join(there)} are here{_mark(status)}").append(f"  {league_id}", "dim")
         return
-    line = Text(f"Round {current} of {number(status, 'total_rounds')}", style="bold")
+    line = Text(round_in_words(status), style="bold")
     yield line.append(_mark(status), "yellow").append(f"  {league_id}", "not bold dim")
     words = f"{matches(status)}, {changes.rate():.{int(changes.rate() < 10)}f}/s"
     done, total = number(status, "matches_completed"), max(1, number(status, "total_matches"))
@@ -162,7 +162,8 @@ def _table(rows: Sequence[Facts], changes: Changes, width: int, room: int) -> It
         return
     is_cut = len(rows) > room
     shown_rows = [{**row, "moved": changes.moved(row)} for row in rows[: room - is_cut]]
-    columns: Sequence[Column] = (STANDINGS[0], MOVED, *STANDINGS[1:])
+    first, *others = standings_columns(rows)
+    columns: Sequence[Column] = (first, MOVED, *others)
     if width < WIDTH_OF_ALL:
         columns = [column for column in columns if column.field in NARROW]
     sizes = widths(shown_rows, columns, width)

@@ -14,7 +14,7 @@ from threading import Thread
 from typing import Any
 
 from agentleague.cli.output import say
-from agentleague.cli.player_files import check_file, check_game, load_player
+from agentleague.cli.player_files import check_file, load_for
 from agentleague.cli.reading import with_manager
 from agentleague.errors import LeagueError, NoConnection
 from agentleague.runtime import plugins
@@ -172,9 +172,7 @@ async def open_file(
     if os.name != "nt":
         os.dup2(prints_to.fileno(), 2)
         prints_to.close()
-    path, game = Path(group.source), plugins.find_game(group.game).name
-    player = load_player(path, lambda: [game])
-    check_game(player, game, path)
+    player = load_for(Path(group.source), plugins.find_game(group.game).name)
     player.author_errors.in_full = in_full
     agent = await open_named(group, player.name, player.move, threads=True)
     player.attach(agent)

@@ -4,13 +4,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from agentleague.protocol.printable import counted as counted
-from agentleague.protocol.printable import printable, printable_json
+from agentleague.protocol.printable import duration, printable, printable_json
 
 if TYPE_CHECKING:
     from agentleague.league.league import League
@@ -29,6 +30,19 @@ def say(sentence: str) -> None:
         with suppress(OSError):  # Where both go to one file, the result comes before this.
             sys.stdout.flush()
         print(printable(sentence), file=sys.stderr, flush=True)
+
+
+def write_to_change(file: Path, text: str, then: str, command: str) -> None:
+    """Write a new file for the user to change, and say what to do with it then."""
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(text)
+    except FileExistsError:
+        raise click.ClickException(
+            f"{file} exists already and is not changed; choose another name"
+        ) from None
+    say(f"{file} is written. Change it as you like, then {then} with:")
+    say(f"  {command}")
 
 
 def is_given(flag: str) -> bool:
@@ -52,32 +66,53 @@ def listed(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
+def starting(start_at: str, registered: object) -> str:
+    """`at 2026-12-01T18:00:00+01:00 (in 2 h 3 min), 4 registered`."""
+    from agentleague.protocol.timestamps import moment
+    from agentleague.runtime.clock import wall
+
+    try:
+        left = moment(start_at) - wall()
+    except ValueError:  # A foreign manager's.
+        return f"at {start_at}"
+    when = f"in {duration(left)}" if left > 0 else "as soon as all are there that it needs"
+    return f"at {start_at} ({when}), {registered} registered"
+
+
 def how_far(league: "League") -> str:
     """How much of a league there is."""
     matches = counted(league.total_matches, "match", "matches")
     return (
         f"{counted(league.seq, 'row')} of {league.rules.league_id}: "
-        f"{counted(len(league.roster.players), 'player')}, round {league.round_id} of "
-        f"{league.total_rounds}, {league.decided_total:,} of {matches} decided"
+        f"{counted(len(league.roster.players), 'player')}, round {league.round_id}"
+        f"{f' of {league.total_rounds}' if league.is_length_known else ''}, "
+        f"{league.decided_total:,} of {matches} decided"
     )
 
 
 WIDTH_ELSEWHERE = 120  # where stdout is not a terminal
 WIDTH_MIN = 4  # of a column
+NAME_MIN = 14  # of a column that shrinks, before others leave
+NOTES_MAX = 10  # below a table
 ROWS_MAX = 40  # of a table on a terminal, unless all are wanted
 
 
 class Column(NamedTuple):
-    """One column of a table; in a narrow terminal it may shrink, and is then cut or wrapped."""
+    """One column of a table; in a narrow terminal it may shrink, and is then cut or wrapped, or it
+    may leave.
+    """
 
     field: str
     heading: str
     is_text: bool = False
     shrinks: bool = False
     wraps: bool = False
+    leaves: int = 0  # where there is no room: those with more leave first, with 0 never
 
 
 WIDTH_OF_ALL = 70  # below which no column says what decided between equal points
+BYES = Column("bye_points", "Byes", leaves=3)  # the points for them
+TECHNICAL = Column("technical_losses", "Techn.")
 STANDINGS = (
     Column("rank", "Rank"),
     Column("player_id", "Id", True),
@@ -86,9 +121,38 @@ STANDINGS = (
     Column("wins", "Won"),
     Column("draws", "Drawn"),
     Column("losses", "Lost"),
-    Column("technical_losses", "Techn."),
+    TECHNICAL,
     Column("points", "Points"),
 )
+
+
+MERITS = {  # what ranks players beside points, where a format has it
+    "reached": Column("reached", "Reached", True, True),
+    "elo": Column("elo", "Elo"),
+}
+BY_OPPONENTS = {
+    "buchholz": Column("buchholz", "Buchh.", leaves=4),
+    "sonneborn_berger": Column("sonneborn_berger", "S.-B.", leaves=5),
+}
+
+
+def standings_columns(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """The columns of a table: the usual ones, and those that its format has beside them."""
+    first: Mapping[str, Any] = rows[0] if rows else {}
+    before = [column for name, column in MERITS.items() if name in first]
+    after = [column for name, column in BY_OPPONENTS.items() if name in first]
+    usual = list(STANDINGS[3:])
+    if (before or after) and not any(row.get("technical_losses") for row in rows):
+        usual.remove(TECHNICAL)  # Names need the room.
+    byes = [BYES] if any(row.get("bye_points") for row in rows) else []
+    return [*STANDINGS[:3], *before, *usual[:-1], *byes, usual[-1], *after]
+
+
+def print_notes(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Below a table: who came late or was removed, and when."""
+    notes = [f"{row['player_id']} {row['note']}" for row in rows if row.get("note")]
+    if notes:
+        print(shown(f"{'; '.join(notes[:NOTES_MAX])}{'; …' if len(notes) > NOTES_MAX else '.'}"))
 
 
 def row_dicts(rows: Sequence["Standing"]) -> list[dict[str, Any]]:
@@ -103,16 +167,31 @@ def print_json(value: Any) -> None:
     print(printable_json(value, indent=2 if sys.stdout.isatty() else None))
 
 
-def print_table(rows: Sequence[Mapping[str, Any]], title: str, rest: str = "") -> None:
+def print_table(
+    rows: Sequence[Mapping[str, Any]], title: str, rest: str = "", beside: Sequence[Column] = ()
+) -> None:
     """The table of a league on stdout; with `rest`, what prints all of it, a long one is cut."""
     left_out = max(0, len(rows) - ROWS_MAX) if rest and sys.stdout.isatty() else 0
-    columns: Sequence[Column] = STANDINGS
+    columns = standings_columns(rows)
     is_narrow = get_terminal_size().columns < WIDTH_OF_ALL
-    if any("tie_break" in row for row in rows) and not is_narrow:
-        columns = (*STANDINGS[:-1], Column("decided", "Tie-break", True, True), STANDINGS[-1])
+    is_seen = is_narrow or any(column.field in BY_OPPONENTS for column in columns)
+    if any("tie_break" in row for row in rows) and not is_seen:
+        place = columns.index(STANDINGS[-1])
+        columns.insert(place, Column("decided", "Tie-break", True, True))
         rows = [{**row, "decided": row.get("tie_break", "").replace("_", " ")} for row in rows]
     cut = rows[: len(rows) - left_out]
-    print_rows(cut, columns, title, lambda row: "bold green" if row["rank"] == 1 else "")
+    print_rows(cut, (*columns, *beside), title, first_is_bold)
+    print_rest(left_out, rest)
+    print_notes(cut)
+
+
+def first_is_bold(row: Mapping[str, Any]) -> str:
+    """The style of a row of a ranking."""
+    return "bold green" if row["rank"] == 1 else ""
+
+
+def print_rest(left_out: int, rest: str) -> None:
+    """Below a table of which so many rows are left out: what prints all of it."""
     if left_out:
         print(f"… {counted(left_out, 'more player')}; see all with: {rest}")
 
@@ -122,8 +201,10 @@ def print_rows(
     columns: Sequence[Column],
     title: str,
     style: Callable[[Mapping[str, Any]], str] = lambda row: "",
-) -> None:
-    """Any table on stdout, as wide as it needs to be and no wider than the terminal."""
+) -> Sequence[Column]:
+    """Any table on stdout, as wide as it needs to be and no wider than the terminal; the columns
+    for which there was room.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -139,6 +220,7 @@ def print_rows(
         width=None if sys.stdout.isatty() else WIDTH_ELSEWHERE,
         force_terminal=False if is_plain(sys.stdout) else None,
     )
+    columns = fitting(rows, columns, console.width)
     for column, width in zip(columns, widths(rows, columns, console.width), strict=True):
         justify: Any = "left" if column.is_text else "right"
         table.add_column(column.heading, justify=justify, no_wrap=not column.wraps, width=width)
@@ -149,6 +231,7 @@ def print_rows(
         console.print(Text(shown(title), style="bold"))  # That of a rich table wraps at its width.
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    return columns
 
 
 def print_facts(facts: Mapping[str, Any], title: str) -> None:
@@ -163,16 +246,35 @@ def shown(value: Any) -> str:
     return "" if value is None else printable(str(value).replace("\n", "?"))
 
 
+def fitting(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], room: int
+) -> Sequence[Column]:
+    """The columns for which a terminal has room, as far as the others may leave."""
+    least = {
+        column: min(width, NAME_MIN) if column.shrinks else width
+        for column, width in zip(columns, _wanted(rows, columns), strict=True)
+    }
+    leaving = sorted((each for each in columns if each.leaves), key=lambda each: each.leaves)
+    while leaving and sum(width + 2 for width in least.values()) > room:
+        del least[leaving.pop()]
+    return list(least)
+
+
+def _wanted(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> list[int]:
+    """How wide each column is if there is room."""
+    from rich.cells import cell_len
+
+    return [
+        max(cell_len(text) for text in (c.heading, *(shown(row.get(c.field)) for row in rows)))
+        for c in columns
+    ]
+
+
 def widths(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], room: int
 ) -> Sequence[int]:
     """Only names shrink in a narrow terminal: a number that is cut is a wrong number."""
-    from rich.cells import cell_len
-
-    found = [
-        max(cell_len(text) for text in (c.heading, *(shown(row.get(c.field)) for row in rows)))
-        for c in columns
-    ]
+    found = _wanted(rows, columns)
     while sum(width + 2 for width in found) > room:
         shrinkable = [n for n, c in enumerate(columns) if c.shrinks and found[n] > WIDTH_MIN]
         if not shrinkable:
@@ -182,13 +284,20 @@ def widths(
     return found
 
 
-def bar(noun: str) -> Any:
-    """A bar of rich on stderr that says how many of these are done."""
+def bar(noun: str, *, is_long: bool = False) -> Any:
+    """A bar of rich on stderr that says how many of these are done, and how long it will take."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TextColumn(noun), console=Console(stderr=True))
+    rest = (TimeRemainingColumn(), TextColumn("left")) if is_long else ()
+    return Progress(*columns, TextColumn(noun), *rest, console=Console(stderr=True))
 
 
 verbose_option = click.option(

@@ -41,6 +41,13 @@ def load_player(path: Path, games: Callable[[], Sequence[str]]) -> Player:
     return _player_of(module, path, games)
 
 
+def load_for(path: Path, game: str) -> Player:
+    """The player in a file, for this game. Raises LeagueError if it does not play that."""
+    player = load_player(path, lambda: [game])
+    check_game(player, game, path)
+    return player
+
+
 def check_file(path: Path) -> None:
     """Raises LeagueError unless there is such a file, and it may be Python."""
     if not path.is_file():

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentleague.cli.output import QUIET, is_given, is_plain, row_dicts, say, shown
+from agentleague.cli.output import QUIET, is_given, is_plain, say, shown
 
 if TYPE_CHECKING:
     from agentleague.cli.live_table import LiveTable
@@ -41,12 +41,14 @@ class Progress:
     def __call__(self, league: "League", awaited: Sequence[str] = (), **more: Any) -> None:
         """Show a league of this process, and what only its manager knows."""
         from agentleague.league import queries
+        from agentleague.league.stage_views import standing_rows
 
         now = asyncio.get_running_loop().time()
         if not self._is_quiet and (not self.is_live or now >= self._due):
             self._due = now + REFRESH_SECONDS
             status = queries.answer(league, "GET_STATUS", {}, None)
-            rows = row_dicts(league.table.rows()) if self.is_live and league.has_started else ()
+            is_shown = self.is_live and league.has_started
+            rows = standing_rows(league, league.table.rows()) if is_shown else ()
             self.show({**status, "awaited_answers": awaited, **more}, rows)
 
     def follow(self, host: "Host", verbose: int, **more: Any) -> None:
@@ -97,6 +99,8 @@ class Progress:
                 yield f"{words}."
 
     def _round(self, status: Facts, rows: Sequence[Facts]) -> Iterator[str]:
+        if "evidence" in status:  # Somebody else says how it goes, and nobody knows how long.
+            return
         ended, rounds = number(status, "rounds_completed"), number(status, "total_rounds")
         step, self._rounds_printed = (
             max(1, rounds // self._lines_max),
@@ -106,7 +110,8 @@ class Progress:
         if is_last or ended >= self._rounds_printed + step:
             self._rounds_printed = ended
             leads = f"; {named(rows[0])} leads with {rows[0].get('points')} points" if rows else ""
-            yield f"Round {ended} of {rounds} is over{leads}."  # Of the next, some may be decided.
+            of_all = f" of {rounds}" if status.get("is_length_known", True) else ""
+            yield f"Round {ended}{of_all} is over{leads}."  # Of the next, some may be decided.
 
 
 def number(facts: Facts, field: str) -> int:
@@ -116,8 +121,18 @@ def number(facts: Facts, field: str) -> int:
 
 
 def matches(status: Facts) -> str:
-    """`3 of 6 matches`."""
-    return f"{number(status, 'matches_completed')} of {number(status, 'total_matches')} matches"
+    """`3 of 6 matches`; so far, where nobody knows how many there will be."""
+    so_far = "" if status.get("is_length_known", True) else " so far"
+    done, total = number(status, "matches_completed"), number(status, "total_matches")
+    return f"{done} of {total} matches{so_far}"
+
+
+def round_in_words(status: Facts) -> str:
+    """`Round 3 of 9`, and what else a manager says of it."""
+    words = status.get("round_in_words")
+    if not isinstance(words, str):
+        words = f"round {number(status, 'current_round')} of {number(status, 'total_rounds')}"
+    return shown(words[:1].upper() + words[1:])
 
 
 def named(row: Facts) -> str:

@@ -29,6 +29,13 @@ class JournalSource:
         self._league, _ = open_league(directory)
         self._league.manager_url = manager_address(directory) or ""
 
+    def statistics(self) -> dict[str, Any]:
+        """What the results say of strength, which takes all matches."""
+        from agentleague.cli.commands.ratings import played
+        from agentleague.records.ratings import statistics
+
+        return statistics([played(self._league)])
+
     def endpoint(self, agent_id: str) -> str:
         """Where an agent is, which a manager does not tell everybody of a player."""
         return self._league.url_of(agent_id)

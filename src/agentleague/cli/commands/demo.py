@@ -15,6 +15,7 @@ import click
 
 from agentleague.cli import human as human_seat
 from agentleague.cli import output
+from agentleague.cli.commands.bracket import print_bracket
 from agentleague.cli.directory import check_free, dir_option, place_option
 from agentleague.cli.local_players import local_players
 from agentleague.cli.options import (
@@ -25,6 +26,8 @@ from agentleague.cli.options import (
 )
 from agentleague.cli.progress import Progress
 from agentleague.cli.settings_options import given_settings, settings_options
+from agentleague.league.league import League
+from agentleague.league.stage_views import shown_stage, stage_rows, stages, standing_rows
 from agentleague.manager import notices
 from agentleague.records.shared_files import keep_files
 from agentleague.roles.settings import ManagerSettings
@@ -39,6 +42,8 @@ from agentleague.storage.directory import JournalPlace, has_journal
 
 PLAYERS = 4  # by default
 NOT_HERE = ("When it starts", "Who may take part", "The network")  # groups of settings
+LADDER_ROUNDS = 10
+DRAWN_MAX = 16  # players of a knockout whose bracket is drawn
 LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
 
 
@@ -65,7 +70,9 @@ LOSERS_MAX = 3  # for whom a command is printed that shows why they lost
     help="Keep a seat for you: play in the browser, with 120 seconds for a move.",
 )
 @referees_option
-@settings_options(ManagerSettings, "cycles", "move_seconds", "files")
+@settings_options(
+    ManagerSettings, "format", "format_options", "stages", "cycles", "move_seconds", "files"
+)
 @click.option("--seed", help="Any text: the same seed gives the same table.")
 @place_option(
     "Where the journal goes; by default a temporary folder, which is removed.",
@@ -100,6 +107,7 @@ def command(
     league demo --players 100 --json > table.json
     league demo --game tic_tac_toe
     league demo --game ./my_game.py
+    league demo --players 8 --format knockout --format-options '{"best_of": 3}'
     league demo --game rock_paper_scissors --game-options '{"best_of": 5}'
     league demo --human Ann --game tic_tac_toe
     league demo --player ./mine.py --player http://127.0.0.1:8101/mcp --player random
@@ -156,6 +164,8 @@ def _settings(given: Given, human: str | None, **own: Any) -> ManagerSettings:
     """The rules that were given, and what this command says of its league by itself."""
     rules = {row.name for row in describe(ManagerSettings) if row.heading not in NOT_HERE}
     values = {name: given.values[name] for name in rules & given.values.keys()}
+    if values.get("format") == "ladder":  # Else it would need an option to end.
+        values.setdefault("format_options", {"rounds": LADDER_ROUNDS})
     if human:
         values.setdefault("move_seconds", human_seat.MOVE_SECONDS)
     settings = replace(ManagerSettings(**values), **own)
@@ -192,10 +202,12 @@ def _print(played: Played, kept: JournalPlace | None, game: str, as_json: bool) 
         output.print_json(_summary(played, kept))
         return
     league = played.league
-    rows = output.row_dicts(league.table.rows())
+    rows = standing_rows(league, league.table.rows())
     again = f"{_command()} standings {dir_option(kept)}" if kept else ""
     rest = f"{again} --all" if kept else "league demo --json, or --keep"
     output.print_table(rows, f"{league.rules.league_id}: final table", rest)
+    if not kept:  # Else `league bracket` is named below.
+        _print_last_bracket(league)
     rate = league.total_matches / played.seconds if played.seconds else 0.0
     output.say(
         f"{output.shown(notices.champion(league))} "
@@ -207,8 +219,10 @@ def _print(played: Played, kept: JournalPlace | None, game: str, as_json: bool) 
     if kept:
         file = f" --game {shlex.quote(game)}" if game.endswith(".py") else ""
         where = f"{shlex.quote(str(kept))}{file}"
+        see = f"See who met whom:\n  {_command()} bracket {dir_option(kept)}\n"
+        bracket = "" if league.is_fixed else see
         output.say(
-            f"The journal is in {kept}; print the table again with:\n  {again}\n"
+            f"The journal is in {kept}; print the table again with:\n  {again}\n{bracket}"
             f"See it in a browser:\n  {_command()} dashboard {where}\n"
             f"Write all of it, with plots and every match, in one file:\n"
             f"  {_command()} report {where}"
@@ -222,6 +236,16 @@ def _print(played: Played, kept: JournalPlace | None, game: str, as_json: bool) 
         )
 
 
+def _print_last_bracket(league: League) -> None:
+    """The bracket with which a small league ended, if it did."""
+    number = shown_stage(league, None)
+    about, rows = stages(league)[number - 1], stage_rows(league, number)
+    entered = {player for row in rows for player in row.get("players", ()) if player}
+    if about["format"] == "knockout" and len(entered) <= DRAWN_MAX:
+        print_bracket({}, rows, f"{league.rules.league_id}: {about['title'].lower()}", "")
+        print()
+
+
 def _command() -> str:
     """How this command is called in this shell."""
     return "league" if which("league") else sys.argv[0]
@@ -229,7 +253,10 @@ def _command() -> str:
 
 def _summary(played: Played, kept: JournalPlace | None) -> dict[str, object]:
     league = played.league
-    rows, names = output.row_dicts(league.table.rows()), ("player_id", "display_name", "points")
+    rows, names = (
+        standing_rows(league, league.table.rows()),
+        ("player_id", "display_name", "points"),
+    )
     champions = [{name: getattr(row, name) for name in names} for row in league.champions()]
     return {
         "league_id": league.rules.league_id,

@@ -36,6 +36,8 @@ from agentleague.dashboard.process import DashboardProcess
 from agentleague.errors import Claimed, Damaged, LeagueError, Lost, StorageAway, StorageError
 from agentleague.games.game import Game
 from agentleague.league.league import League, Phase
+from agentleague.league.season import Season
+from agentleague.league.stage_views import standing_rows
 from agentleague.manager.role import Manager
 from agentleague.protocol.join_codes import is_guessable, is_published
 from agentleague.records.reading import open_league
@@ -126,16 +128,16 @@ def command(
     elif standby:
         raise click.UsageError(f"--standby is for a league on PostgreSQL, not in {directory}")
     check_free(directory)
-    set_up = partial(_set_up, given, directory, seed)
-    manage = partial(_manage, accepts_loss=accepts_loss, exits=exits, verbose=verbose)
+    prepare = partial(set_up, given, directory, seed)
+    run_it = partial(manage, accepts_loss=accepts_loss, exits=exits, verbose=verbose)
     if standby:
-        _stand_by(set_up, manage)
+        _stand_by(prepare, run_it)
     else:
-        _check_idle(directory)
-        manage(set_up())
+        check_idle(directory)
+        run_it(prepare())
 
 
-class _SetUp(NamedTuple):
+class SetUp(NamedTuple):
     """What a manager is started with."""
 
     at: JournalPlace
@@ -146,10 +148,10 @@ class _SetUp(NamedTuple):
     seed: str | None
 
 
-def _set_up(given: Given, directory: JournalPlace, seed: str | None) -> _SetUp:
+def set_up(given: Given, directory: JournalPlace, seed: str | None) -> SetUp:
     """Read and check all settings. Raises Misused or StorageError."""
     kept, asked = _with_kept(given, directory)
-    _check(given, asked, is_new=not has_journal_file(directory))
+    check(given, asked, is_new=not has_journal_file(directory))
     played = _game(given, asked)
     settings = replace(
         asked,
@@ -160,19 +162,19 @@ def _set_up(given: Given, directory: JournalPlace, seed: str | None) -> _SetUp:
     _check_codes(given, asked, directory)
     if isinstance(directory, DatabaseUrl):
         directory = directory.of(settings.league_id)
-    return _SetUp(directory, settings, kept, played, place_of_manager(settings, say), seed)
+    return SetUp(directory, settings, kept, played, place_of_manager(settings, say), seed)
 
 
-def _stand_by(set_up: Callable[[], _SetUp], manage: Callable[[_SetUp], None]) -> None:
+def _stand_by(prepare: Callable[[], SetUp], run_it: Callable[[SetUp], None]) -> None:
     """Manage the league as soon as nobody else does. Raises what no waiting mends."""
-    (url, settings, _, _, where, seed), said = set_up(), ""
+    (url, settings, _, _, where, seed), said = prepare(), ""
     assert isinstance(url, DatabaseUrl)
     if has_journal_file(url):  # What it could not go on with is said now, not when it has to.
         check_resumable(settings, url, seed)
     while True:
         try:
             run(stand_by(url, where))
-            return manage(set_up())  # The other manager may have kept other settings since.
+            return run_it(prepare())  # The other manager may have kept other settings since.
         except (Claimed, StorageAway) as error:
             if str(error) != said:
                 said = str(error)
@@ -180,8 +182,15 @@ def _stand_by(set_up: Callable[[], _SetUp], manage: Callable[[_SetUp], None]) ->
             time.sleep(LOOK_SECONDS)
 
 
-def _manage(setup: _SetUp, *, accepts_loss: bool, exits: bool, verbose: int) -> None:
-    """Run the league until it is over or stopped. Raises Claimed."""
+def manage(
+    setup: SetUp,
+    *,
+    accepts_loss: bool = False,
+    exits: bool = True,
+    verbose: int = 0,
+    season: Season | None = None,
+) -> None:
+    """Run the league until it is over or stopped; one of a season says no more. Raises Claimed."""
     directory, settings, kept, played, where, seed = setup
     game = kept.get("game_type", settings.game_type)
 
@@ -189,7 +198,15 @@ def _manage(setup: _SetUp, *, accepts_loss: bool, exits: bool, verbose: int) -> 
         stopped = stop_signal()
         is_shared = settings.files and (settings.shared_dir or isinstance(directory, Path))
         files = partial(keep_files, settings.shared_dir) if is_shared else None
-        home = Home(directory, seed, logs=True, given=kept, accepts_loss=accepts_loss, files=files)
+        home = Home(
+            directory,
+            seed,
+            logs=True,
+            given=kept,
+            accepts_loss=accepts_loss,
+            season=season,
+            files=files,
+        )
         running = await open_manager(settings, home, where, lambda name: played)
         role = running.host.role
         assert isinstance(role, Manager)
@@ -222,7 +239,7 @@ def _manage(setup: _SetUp, *, accepts_loss: bool, exits: bool, verbose: int) -> 
     except Damaged as error:  # That rows are lost says what to do itself.
         more = "" if isinstance(error, Lost) else f"; {remedy(directory)}"
         raise click.ClickException(f"{error}{more}") from None
-    if not is_printed:
+    if not is_printed and season is None:
         _print_stop(directory, game, exits)
 
 
@@ -255,7 +272,7 @@ def _print_stop(directory: JournalPlace, game: str, exits: bool) -> None:
     say(f"Stopped; nothing is lost. Continue with: {again}")
 
 
-def _check_idle(directory: JournalPlace) -> None:
+def check_idle(directory: JournalPlace) -> None:
     """Raises Claimed if a manager runs there: that its port is busy would say less.
 
     One that was killed is outwaited: in a database its lease lasts some seconds more.
@@ -286,7 +303,7 @@ def _with_kept(given: Given, directory: JournalPlace) -> tuple[dict[str, Any], M
     if not has_journal_file(directory):
         return dict(given.values), given.make(ManagerSettings)
     kept = {**kept_settings(directory), **given.values}
-    asked = ManagerSettings(**{**kept, **kept_rules(directory), **given.values})
+    asked = ManagerSettings(**{**kept, **kept_rules(directory, kept), **given.values})
     game = str(kept.get("game_type"))
     if _file(game) and "game_type" not in given.values:
         again = _resume(directory, output.shown(game))
@@ -307,7 +324,7 @@ def _resume(directory: JournalPlace, game: str) -> str:
     return f"league manager {dir_option(directory)}{_file(game)}"
 
 
-def _in_words(error: CannotListen, setup: _SetUp) -> str:
+def _in_words(error: CannotListen, setup: SetUp) -> str:
     settings, is_busy = setup.settings, error.errno == EADDRINUSE
     address = f"{settings.bind or '127.0.0.1'} port {settings.port}"
     if is_busy and _plays_at(setup.where.here(settings.port)) == settings.league_id:
@@ -344,7 +361,7 @@ def _remarks(home: Home, role: Manager, settings: ManagerSettings) -> Iterator[s
         yield "There is no join code: anybody who reaches it may register."
 
 
-def _check(given: Given, asked: ManagerSettings, is_new: bool) -> None:
+def check(given: Given, asked: ManagerSettings, is_new: bool) -> None:
     """Raises Misused if two settings contradict each other; a league that is there goes on."""
     check_table(given, asked, is_new=is_new)
     is_code = asked.who_may_referee == "code"
@@ -422,7 +439,10 @@ def _file(game: str) -> str:
 
 def _print_table(league: League, state: str, directory: JournalPlace) -> None:
     if league.has_started:
-        title, rows = f"{league.rules.league_id}: {state}", output.row_dicts(league.table.rows())
+        title, rows = (
+            f"{league.rules.league_id}: {state}",
+            standing_rows(league, league.table.rows()),
+        )
         output.print_table(rows, title, see_all("standings", directory))
         sys.stdout.flush()
 
@@ -451,9 +471,14 @@ def _waiting_for(league: League, settings: ManagerSettings, directory: JournalPl
         there = {"player": league.players_total, "referee": roster.referees_total}
         told = [output.counted(number, kind) for kind, number in there.items() if number]
         known = f"; known from before: {' and '.join(told)}" if told else ""
-        return f"Waiting for {settings.players} players and {referees}{known}. Stop with Ctrl-C."
+        at = settings.start_at and output.starting(settings.start_at, league.players_total)
+        latest = f"\nThe league starts {at}, at the latest." if at else ""
+        waits = f"Waiting for {settings.players} players and {referees}{known}."
+        return f"{waits} Stop with Ctrl-C.{latest}"
     after = settings.start_after_seconds
     when = "" if after is None else f" after {after:g} seconds, or"
+    if settings.start_at:
+        when = f" {output.starting(settings.start_at, league.players_total)}, or"
     return (
         f"Waiting for players and {referees}. Stop with Ctrl-C.\n"
         f"The league starts{when} with: {start}"

@@ -118,17 +118,19 @@ def _try(directory: JournalPlace, url: str) -> str:
 
     try:
         league, _ = open_league(directory)
-        if league.phase is not Phase.REGISTERING:
+        if not league.takes_players:
             return ""  # The manager says why it is too late.
         game = league.rules.game_type
         rules = league.rules.rules
         say("Trying it: one match against random. If it does not answer, that takes half a minute.")
-        words, dialect = try_once(url, game, rules)
+        words, hint, dialect = try_once(url, game, rules)
     except LeagueError as error:
         say(f"It was not tried: {error}.")
         return ""
     again = f" Try it again with: league play {shlex.quote(url)} random --game {game}"
     say(words + ("" if rules.missing_fields == "refuse" else again))  # It has no such rule.
+    if hint:
+        say(hint)
     return dialect
 
 

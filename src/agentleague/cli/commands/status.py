@@ -7,6 +7,7 @@ import click
 
 from agentleague.cli import output
 from agentleague.cli.directory import dir_option, how_to_approve, manager_address, no_manager
+from agentleague.cli.progress import matches, round_in_words
 from agentleague.cli.reading import ask_manager, mark_reachable, read, reading_options
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
@@ -27,6 +28,7 @@ LISTS = {  # of matches or agents, shown where they are not empty
     "disputed_matches": "Disputed",
     "ruled_matches": "Ruled on",
     "misused_tokens_of": "Misused tokens",
+    "latecomers": "Came late",
     "waiting_referees": "Waiting to referee",
     "set_aside_referees": "Set aside",
     "unconfirmed_matches": "Unconfirmed",
@@ -39,7 +41,7 @@ LIVE = {  # what only a running manager knows: a line for each
     "refused_registrations": "Refused",
     "contradictions": "Contradictions",
 }
-WANTED = {"players_wanted", "referees_wanted"}  # It knows that, too, before the start.
+WANTED = {"players_wanted", "referees_wanted", "starts_at"}  # It knows that, too, before the start.
 VERDICTS = {True: "yes", False: "NO", None: ""}
 
 
@@ -121,15 +123,19 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
     wanted = {kind: f" of {number}" if number else "" for kind, number in numbers.items()}
     is_there = status.get("referees") or status.get("waiting_referees")
     start = "; start one with: league referee" if wanted["referees"] and not is_there else ""
+    late = f" and {len(status['latecomers'])} who came late" if status.get("latecomers") else ""
     name = status.get("champion_name")
     facts = {
         "State": f"{status.get('status')}{f' ({mark})' if mark else ''}",
         "Game": status.get("game_type"),
-        "Round": f"{status.get('current_round')} of {status.get('total_rounds')}",
-        "Matches": f"{status.get('matches_completed')} of {status.get('total_matches')}",
-        "Players": f"{status.get('players')}{wanted['players']}",
+        **_format(status),
+        "Round": round_in_words(status).removeprefix("Round "),
+        "Matches": matches(status).replace(" matches", ""),
+        "Players": f"{status.get('players')}{wanted['players']}{late}",
         "Referees": f"{status.get('referees')}{wanted['referees']}{start}",
     }
+    if status.get("starts_at"):
+        facts["Starts"] = output.starting(status["starts_at"], status.get("players"))
     for field, heading in LISTS.items():
         if status.get(field):
             facts[heading] = output.listed(status[field], SHOWN)
@@ -138,7 +144,17 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
         level = status.get("champions") or ()
         drawn = f", drawn by lot among {output.listed(level, SHOWN)}" if len(level) > 1 else ""
         facts["Leader" if status.get("aborted") else "Champion"] = f"{named}{drawn}"
+    if status.get("ending"):
+        facts["End"] = status["ending"]
     return facts
+
+
+def _format(status: dict[str, Any]) -> dict[str, str]:
+    """The formats of the stages, where a manager tells them and points alone do not say it."""
+    stages = status.get("stages")
+    if not isinstance(stages, list) or stages == ["round_robin"]:
+        return {}
+    return {"Format": ", then ".join(str(each).replace("_", " ") for each in stages)}
 
 
 def _print_metrics(metrics: dict[str, Any]) -> None:
