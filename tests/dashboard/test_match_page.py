@@ -238,7 +238,7 @@ def test_the_title_of_a_page_names_whom_it_is_about():
     view = view_of(one_match(BOTH).events)
 
     titles = {
-        name: page_of(view, name, match_id="R1M1", player_id="P02", referee_id="REF01")
+        name: page_of(view, name, stage="1", match_id="R1M1", player_id="P02", referee_id="REF01")
         .partition("<title>")[2]
         .partition(" · league_")[0]
         for name in PAGES

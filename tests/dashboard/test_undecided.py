@@ -100,6 +100,7 @@ def every_page(view):
         "match_id": [match_id for each in rounds for match_id, _ in each.matches],
         "player_id": [*roster.players],
         "referee_id": [*roster.referees, *roster.waiting],
+        "stage": [str(n) for n, _ in enumerate(league.stages, start=1)],
     }
     for page in PAGES.values():
         names = [name for _, name, _, _ in Formatter().parse(page.path) if name]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from agentleague.dashboard.league_view import LeagueView
+from agentleague.league import stage_views
 from agentleague.league.league import Phase
 from agentleague.protocol.printable import counted
 
@@ -16,6 +17,8 @@ def heading(view: LeagueView) -> dict[str, Any]:
         "is_over": league.phase is Phase.COMPLETED,
         "decided": league.decided_total,
         "matches": league.total_matches,
+        "is_length_known": league.is_length_known,
+        "tab": stage_views.tab(league) if league.opened else None,
         "disputes": len(league.disputed) + len(league.unconfirmed),
     }
 
@@ -33,5 +36,4 @@ def state_in_words(view: LeagueView) -> str:
 
 def round_in_words(view: LeagueView) -> str:
     """`round 3 of 11`; a format that cannot tell has only the first number."""
-    league = view.league
-    return f"round {league.round_id}" + (f" of {league.total_rounds}" if league.totals else "")
+    return stage_views.round_in_words(view.league)

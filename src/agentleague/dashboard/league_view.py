@@ -4,6 +4,7 @@ import sys
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, ClassVar, NamedTuple
 
@@ -91,6 +92,13 @@ class RefereeLog(Struct):
     taken: list[events.MatchAssigned] = msgspec.field(default_factory=list)  # given to others
 
 
+def at_once(work: Callable[[], Any]) -> Future[Any]:
+    """Do this now: nobody else waits."""
+    done = Future[Any]()
+    done.set_result(work())
+    return done
+
+
 class LeagueView:
     """A league that grows row by row; `take` alone changes what the journal says of it."""
 
@@ -109,6 +117,10 @@ class LeagueView:
         self.round_began: list[str] = []  # when each round was scheduled
         self.points: list[dict[str, tuple[int, int]]] = []  # by round: player -> points, rank
         self.assigned: dict[str, list[events.MatchAssigned]] = {}  # matches given out again
+        self.results = 0  # goes up when a match is decided or ruled on
+        self.strength: tuple[object, dict[str, Any]] | None = None  # kept by `strength.facts`
+        self.awaited: tuple[object, Future[dict[str, Any]]] | None = None  # the next of these
+        self.aside: Callable[[Callable[[], Any]], Future[Any]] = at_once  # for what takes long
         self.live: dict[str, Any] = {}  # what the manager answered to GET_STATUS, if it did
         self.live_error = ""  # why it did not, since when
         self.problem = ""  # why the journal cannot be read on
@@ -165,6 +177,7 @@ class LeagueView:
     def _decided(self, event: events.MatchDecided, at: str) -> None:
         ended = self._short(event.match_id, at)
         self.ended[event.match_id] = ended
+        self.results += 1
         self._decided_at.append(timestamps.parse(at).timestamp())
         for player_id in ended.players:
             self.log_of(player_id).matches.append(event.match_id)
@@ -175,6 +188,7 @@ class LeagueView:
             self.log_of(player_id).choices.append(Choice(ended.round_id, text))
 
     def _ruled(self, event: events.MatchRuled, at: str) -> None:
+        self.results += 1
         self.ended[event.match_id] = self._short(event.match_id, self.ended[event.match_id].at)
 
     def _assigned(self, event: events.MatchAssigned, at: str) -> None:

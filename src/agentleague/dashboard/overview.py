@@ -8,6 +8,7 @@ from typing import Any
 from agentleague.dashboard import paging, standings
 from agentleague.dashboard.league_view import Happening, LeagueView
 from agentleague.dashboard.schedule import match_row
+from agentleague.league import stage_views
 from agentleague.league.league import Phase
 from agentleague.protocol.messages import GameResult
 from agentleague.protocol.printable import counted
@@ -77,6 +78,10 @@ def verdict(view: LeagueView) -> str:
         names = f"{first.display_name} and {others[0].display_name}"
         return f"{names} share the lead with {points} {now}"
     second = rows[1]
+    if merits := stage_views.merits_in_words(league):
+        reached = merits[first.player_id]
+        by = reached.get("reached") or f"Elo {reached['elo']}"
+        return f"{first.display_name} leads with {points} {now}: {by}"
     if second.points < first.points:
         ahead = counted(first.points - second.points, "point")
         return f"{first.display_name} leads {second.display_name} by {ahead} {now}"
@@ -86,6 +91,8 @@ def verdict(view: LeagueView) -> str:
 
 def _registering(view: LeagueView) -> str:
     joined, live = view.league.players_total, view.live
+    if live.get("starts_at"):
+        return f"Starts at {live['starts_at']}; {counted(joined, 'player')} joined"
     missing = live.get("players_wanted", 0) - joined
     if missing > 0:
         return f"Waiting for {missing} more {'player' if missing == 1 else 'players'}"
@@ -122,7 +129,9 @@ def _champion(view: LeagueView) -> str:
     if league.aborted:
         return f"The organiser ended the league; {row.display_name} led with {points}"
     drawn = f", drawn by lot among {level} who are level" if level > 1 else ""
-    return f"{row.display_name} is the champion with {points}{drawn}"
+    reached = league.reached.get(row.player_id)
+    won = f", {reached.why}" if reached and reached.why else ""
+    return f"{row.display_name} is the champion with {points}{won}{drawn}"
 
 
 def awaited(sentence: str) -> dict[str, Any]:

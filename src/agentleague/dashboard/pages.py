@@ -10,6 +10,7 @@ from agentleague.dashboard import (
     player,
     referee,
     schedule,
+    stage,
     standings,
 )
 from agentleague.dashboard.league_view import LeagueView
@@ -37,6 +38,7 @@ PAGES = {
         Page("standings", "/standings", "Standings", standings.facts),
         Page("schedule", "/schedule", "Schedule", schedule.facts),
         Page("cross_table", "/cross-table", "Cross-table", schedule.cross_table),
+        Page("stage", "/stage/{stage}", "Stage", stage.facts),
         Page("match", "/match/{match_id}", "Match", match.facts),
         Page("player", "/player/{player_id}", "Player", player.facts),
         Page("referee", "/referee/{referee_id}", "Referee", referee.facts),

@@ -267,7 +267,7 @@ class Table:
 
     @property
     def _is_open(self) -> bool:
-        return self._view.league.phase is Phase.REGISTERING
+        return self._view.league.takes_players
 
     def _player(self, seat: str) -> str:
         return self._view.league.roster.claimed(seat) or ""

@@ -23,6 +23,7 @@ from agentleague.dashboard.league_view import LeagueView
 from agentleague.dashboard.pages import PAGES, Facts, Page
 from agentleague.dashboard.rendering import environment
 from agentleague.errors import LeagueError
+from agentleague.league import stage_views
 from agentleague.league.league import Phase
 from agentleague.protocol import timestamps
 from agentleague.protocol.messages import PROTOCOL
@@ -33,7 +34,8 @@ from agentleague.runtime.clock import wall
 
 MARK = "<!-- A report of agentleague -->"  # in the head of a file that may be replaced
 HEADINGS = {  # of the pages in the file, in this order; others follow
-    **{"standings": "Standings", "cross_table": "Cross-table", "schedule": "Schedule"},
+    **{"standings": "Standings", "stage": "Stages", "cross_table": "Cross-table"},
+    **{"schedule": "Schedule"},
     **{"player": "Players", "referee": "Referees", "disputes": "Disputes and rulings"},
 }
 LIVE_ONLY = {"projector", "q"}  # what a page is asked only while there is somebody to answer
@@ -144,6 +146,8 @@ def one_file(view: LeagueView, verified: Verified, step: Callable[[], object]) -
     for page in PAGES.values():
         if "{" not in page.path:  # Others are linked by these.
             pages.link(page.name)
+    for each in stage_views.stages(view.league) if stage_views.tab(view.league) else ():
+        pages.link("stage", stage=each["stage"])
     for number in range(view.league.total_rounds):
         pages.link("schedule", round=number + 1)
     parts: dict[str, list[dict[str, Any]]] = {name: [] for name in HEADINGS}
@@ -192,6 +196,7 @@ def _part(found: Found, html: str) -> dict[str, Any]:
     agent = facts.get(name, {})
     title = f"{agent['name']} {agent['id']}" if name in ("player", "referee") else found.page.title
     title = f"Round {facts['round']}" if name == "schedule" else title
+    title = facts["title"] if name == "stage" else title
     return {"slug": found.slug, "title": title, "html": Markup(html)}
 
 
@@ -231,6 +236,7 @@ def _about(view: LeagueView, verified: Verified) -> dict[str, Any]:
     named = partial(paging.with_names, view, ids=[champion] if champion else [])
     settings = {
         "game": opened.game_type,
+        "format": ", then ".join(each.format for each in view.league.stages),
         "cycles": opened.cycles,
         "points for a win, a draw, a loss": opened.points,
         "tie-breaks": opened.tie_breaks,
