@@ -29,7 +29,7 @@ def test_it_prints_where_the_files_are(tmp_path):
     assert (done.exit_code, done.stdout) == (0, f"{out}\n")
     csv = out / "data" / "leagues" / LEAGUE_ID / "standings.csv"
     assert done.stderr == (
-        f"18 files: {LEAGUE_ID}, 6 matches decided.\n"
+        f"20 files: {LEAGUE_ID}, 6 matches decided.\n"
         f"The table is in {csv}; what else there is says {out / 'README.txt'}.\n"
         f"To look at, in one file: league report {cup}\n"
     )

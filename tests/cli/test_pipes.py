@@ -17,6 +17,8 @@ ESCAPE = "\x1b"
 TABLES = {  # name: what is typed; CUP is a league that was played
     "standings": "standings --dir CUP",
     "schedule": "schedule --dir CUP",
+    "ratings": "ratings CUP",
+    "statistics": "standings --dir CUP --statistics",
     "agents": "agents --dir CUP",
     "agent": "agent P01 --dir CUP",
     "match": "match R1M1 --dir CUP",

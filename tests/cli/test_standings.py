@@ -7,9 +7,11 @@ from threading import Thread
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from agentleague.cli.app import app
 from agentleague.league.events import LeagueEnded, LeaguePaused, LeagueStarted
+from agentleague.league.formats.format import Stage
 from agentleague.transport.http import Rate
 from cli.two_sources import keep, served
 from commands import free_port
@@ -71,6 +73,17 @@ def test_a_directory_and_a_manager_print_the_same(command, output, tmp_path):
         shown = re.sub("^ End point .*\n", "", shown, flags=re.MULTILINE)
     assert asked == shown
     assert asked.strip()
+
+
+def test_a_league_that_was_to_go_on_until_it_is_clear_says_whether_it_is(tmp_path):
+    decisions = Decisions(2, cycles=2).play_to_the_end()
+    until = Stage("round_robin", 1, {"cycles": 2, "until": 95, "cycles_max": 2})
+    decisions.events[0] = replace(decisions.events[0], stages=[until])
+    directory = keep(decisions, tmp_path)
+
+    for command in ("standings", "status"):
+        said = " ".join(printed(command, "--dir", directory).split())
+        assert "After 2 cycles, the most there may be, it is not clear of all neighbours" in said
 
 
 def test_long_lists_are_read_to_their_end_from_both(tmp_path):

@@ -30,6 +30,7 @@ from agentleague.records.reading import folded
 from agentleague.records.shared_files import FilesThread, SharedFiles
 from agentleague.storage.sqlite import SqliteJournal
 from league.decisions import DRAW_SECRET, LEAGUE_ID, TOKEN_SECRET, Decisions, token
+from league.staged import Staged
 from records.journals import changed, place, played, rows_of
 
 LEAGUE = played()
@@ -59,8 +60,8 @@ def test_the_files_lie_where_document_001_has_them(tmp_path):
         MARK,
         "README.txt",
         "config/agents/agents_config.json",
-        *(f"{HOME}/{name}" for name in ("standings.json", "rounds.json")),
-        *(f"{HOME}/{name}" for name in ("standings.csv", "matches.csv")),
+        *(f"{HOME}/{name}" for name in ("standings.json", "ratings.json", "rounds.json")),
+        *(f"{HOME}/{name}" for name in ("standings.csv", "ratings.csv", "matches.csv")),
         *(f"data/matches/{LEAGUE_ID}/R{r}M{m}.json" for r in (1, 2, 3) for m in (1, 2)),
         *(f"data/players/P0{n}/history.json" for n in (1, 2, 3, 4)),
         f"logs/league/{LEAGUE_ID}/league.log.jsonl",
@@ -200,6 +201,16 @@ def test_the_csv_files_have_harmless_names(tmp_path):
     assert matches[0]["player_A_name"] == "'=cmd|1"
 
 
+def test_the_table_of_a_format_says_what_ranks_before_points(tmp_path):
+    exported(Staged(4, {"format": "knockout"}).begin().play_on().events, tmp_path / "out")
+
+    with (tmp_path / "out" / HOME / "standings.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+
+    assert [row["reached"] for row in rows] == ["Winner", "Final", "Semi-finals", "Semi-finals"]
+    assert "elo" not in rows[0]
+
+
 def test_an_id_that_could_lead_elsewhere_becomes_no_path(tmp_path):
     for name in [
         *("..", ".hidden", "a/b", "a\\b", "", "a\n", "ä", "x" * 65),
@@ -316,7 +327,10 @@ AFTER = [
     MatchRuled("R1M1", "draw", None, "so"),
     TokenMisused("P01", "LOCK_REQUEST", "match"),
 ]
-LISTS = ("README.txt", MARK, "rounds.json", "matches.csv", "league.log.jsonl")  # of an export alone
+LISTS = (  # of an export alone
+    *("README.txt", MARK, "rounds.json", "matches.csv", "league.log.jsonl"),
+    *("ratings.json", "ratings.csv"),
+)
 
 
 def as_exported(journal, tmp_path):

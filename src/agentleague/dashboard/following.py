@@ -1,14 +1,16 @@
 """Keep a view current: with the rows of the journal, and with what the manager says is live.
 
 Everything that reads or changes the view runs in one thread (`do`), one thing after the other. So
-no page sees half a row, and the loop, which talks to browsers, never waits for either.
+no page sees half a row, and the loop, which talks to browsers, never waits for either. What takes
+seconds, and does not need the view, runs beside it (`aside`).
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from threading import Thread
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -51,6 +53,7 @@ class Following:
 
     def __init__(self, directory: JournalPlace, view: LeagueView, manager_url: str = "") -> None:
         self.directory, self.view = directory, view
+        view.aside = self.aside
         self._manager_url = manager_url
         self._called = self._shown = ""  # the manager, from here and from other machines
         self._thread = ThreadPoolExecutor(1, "pages")
@@ -65,6 +68,24 @@ class Following:
     async def do(self, work: Callable[..., T], *about: object) -> T:
         """Run what reads or changes the view."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *about)
+
+    def aside(self, work: Callable[[], T]) -> Future[T]:
+        """Run what takes long and does not need the view; pages are made anew when it is done."""
+        found = Future[T]()
+
+        def run() -> None:
+            try:
+                found.set_result(work())
+            except Exception as error:
+                found.set_exception(error)
+            with suppress(RuntimeError):  # Nobody looks any more.
+                self._thread.submit(self._changed)
+
+        Thread(target=run, name="aside", daemon=True).start()  # The end does not wait for it.
+        return found
+
+    def _changed(self) -> None:
+        self.view.changes += 1
 
     @property
     def waits_for(self) -> str:

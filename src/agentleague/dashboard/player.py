@@ -113,7 +113,7 @@ def _now(view: LeagueView, player_id: str) -> dict[str, Any] | None:
 
 def _series(view: LeagueView, player_id: str) -> list[dict[str, Any]]:
     """Points by round of the player, of the leader, and of those beside it in the table."""
-    if not view.points or player_id not in view.points[0]:
+    if not view.points or player_id not in view.points[-1]:
         return []
     ids = [row.player_id for row in view.league.table.rows()]
     at = ids.index(player_id)
@@ -122,7 +122,7 @@ def _series(view: LeagueView, player_id: str) -> list[dict[str, Any]]:
         {
             "player_id": each,
             "name": view.name_of(each),
-            "points": [of_round[each][0] for of_round in view.points],
+            "points": [of_round.get(each, (0, 0))[0] for of_round in view.points],
         }
         for each in shown
     ]

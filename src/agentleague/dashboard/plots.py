@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from agentleague.protocol.printable import counted, one_line
 
 WIDTH = 400
+INTERVAL_WIDTH = 160  # of the rating of a player, in a cell of a table
 LINE = 16  # from one line of text to the next
 NAMED_MAX = 8  # lines with a name
 GREY_MAX = 24  # lines without one; more are drawn as one band
@@ -273,6 +274,42 @@ def share_of_losses(causes: Mapping[str, int]) -> Markup:
     found = ", ".join(f"{cause} {number}" for cause, number in rows)
     about = f"{counted(counts.total(), 'loss', 'losses')} by cause: {found}."
     return _svg("Losses by cause", about, len(rows) * 42, parts)
+
+
+def interval(row: Mapping[str, Any], scale: tuple[int, int]) -> Markup:
+    """A rating as a dot, with a thick line for 50 % and a thin one for 95 %; and where 0 is."""
+
+    def x(value: int) -> float:
+        return _place(value, scale, 4, INTERVAL_WIDTH - 4)
+
+    zero = _path("soft", f"M{x(0)} 0V16", 1, ' stroke-dasharray="2 2"')
+    lines = "".join(
+        _path("win", f"M{x(row[f'low_{share}'])} 8H{x(row[f'high_{share}'])}", width)
+        for share, width in ((95, 1.5), (50, 5))
+    )
+    about = f"{row['rating']:+}, with 95 % from {row['low_95']:+} to {row['high_95']:+}"
+    return Markup(
+        f'<svg class="plot interval" viewBox="0 0 {INTERVAL_WIDTH} 16" role="img" '
+        f'aria-label="{about}">{zero}{lines}'
+        f'<circle class="c3" cx="{x(row["rating"])}" cy="8" r="4" fill="currentColor"/></svg>'
+    )
+
+
+def sparkline(values: Sequence[int]) -> Markup:
+    """A course as a line of text height, between its lowest and its highest value."""
+    if len(values) < 2:
+        return Markup("")
+    scale = (min(values), max(max(values), min(values) + 1))
+    last = len(values) - 1
+    points = (
+        f"{_place(n, (0, last), 1, 79)} {_place(each, scale, 17, 3)}"
+        for n, each in enumerate(values)
+    )
+    words = f"from {values[0]} to {values[-1]}, between {min(values)} and {max(values)}"
+    line = _path("c1", "M" + "L".join(points), 1.5)
+    return Markup(
+        f'<svg class="plot spark" viewBox="0 0 80 20" role="img" aria-label="{words}">{line}</svg>'
+    )
 
 
 def _shares(

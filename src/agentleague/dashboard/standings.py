@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agentleague.dashboard import paging
+from agentleague.dashboard import paging, strength
 from agentleague.dashboard.heading import round_in_words
 from agentleague.dashboard.league_view import LeagueView
+from agentleague.league import stage_views
 from agentleague.league.league import Phase
 from agentleague.league.standings import Standing
 
@@ -16,6 +17,7 @@ PROJECTOR_ROWS = 8
 PROJECTOR_PAGES = 5
 
 Cell = dict[str, Any]
+ABSENT: Cell = {"outcome": "absent"}
 
 
 def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
@@ -34,6 +36,8 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         chosen = [*rows[first : first + PROJECTOR_ROWS]]
     rounds = rounds_shown(view, 0 if turned else ROUNDS_SHOWN // (1 + (len(rows) > MANY)))
     shown = described(view, chosen, rounds)
+    is_top = not (turned or wanted or page > 1)
+    sure = strength.facts(view) if is_top else None
     return {
         "when": when(view),
         "total": len(rows),
@@ -44,6 +48,8 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         "rounds": list(rounds),
         "rows": [row | {"page": on_page[row["player_id"]]} for row in shown],
         "outcomes": sorted({cell["outcome"] for row in shown for cell in row["cells"]}),
+        "strength": sure,
+        "is_awaited": is_top and sure is None and view.awaited is not None,
         **turned,
     }
 
@@ -74,8 +80,16 @@ def rounds_shown(view: LeagueView, at_most: int) -> range:
 def described(view: LeagueView, rows: list[Standing], rounds: range) -> list[dict[str, Any]]:
     """Rows of the table with names of fields that people know, and a cell for each round."""
     cells, before = [_cells(view, round_id) for round_id in rounds], _ranks_before(view)
+    more = {row["player_id"]: row for row in stage_views.standing_rows(view.league, rows)}
     return [
         {
+            name: more[row.player_id][name]
+            for name in stage_views.MERITS
+            if name in more[row.player_id]
+        }
+        | {
+            "note": more[row.player_id].get("note", ""),
+            "bye_points": more[row.player_id].get("bye_points", 0),
             "rank": row.rank,
             "player_id": row.player_id,
             "name": row.display_name,
@@ -87,7 +101,7 @@ def described(view: LeagueView, rows: list[Standing], rounds: range) -> list[dic
             "technical_losses": row.technical_losses,
             "points": row.points,
             "tie_break": (row.tie_break or "").replace("_", "-"),
-            "cells": [of_round.get(row.player_id, {"outcome": "bye"}) for of_round in cells],
+            "cells": [of_round.get(row.player_id, ABSENT) for of_round in cells],
         }
         for row in rows
     ]
@@ -102,8 +116,10 @@ def _ranks_before(view: LeagueView) -> dict[str, int]:
 
 
 def _cells(view: LeagueView, round_id: int) -> dict[str, Cell]:
-    """How the match of each player went."""
-    cells: dict[str, Cell] = {}
+    """How the match of each player went; where all is planned, who has none has a bye."""
+    league = view.league
+    byes = league.entrants if league.is_fixed else league.byes.get(round_id, ())
+    cells: dict[str, Cell] = {player_id: {"outcome": "bye"} for player_id in byes}
     for number in range(1, view.league.matches.size(round_id) + 1):
         match_id = f"R{round_id}M{number}"
         ended = view.ended.get(match_id)

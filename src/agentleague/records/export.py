@@ -10,6 +10,7 @@ from secrets import token_hex
 from typing import Any, NamedTuple
 
 from agentleague.errors import LeagueError
+from agentleague.games.game import Game
 from agentleague.league.league import League
 from agentleague.records import export_files
 from agentleague.roles.ports import Row
@@ -30,13 +31,13 @@ class Tree(NamedTuple):
 EXPORT = Tree("export", MARK, r"README\.txt|config|data|logs", "--out")
 
 
-def write_tree(league: League, rows: Sequence[Row], out: Path) -> int:
+def write_tree(league: League, rows: Sequence[Row], out: Path, game: Game | None = None) -> int:
     """Write all files of a league under `out`, all or none; how many there are.
 
     Raises LeagueError if `out` is there and neither empty nor an earlier export of this league to
     which nothing was added.
     """
-    return put_tree(EXPORT, league, rows[-1], export_files.files(league, rows), out)
+    return put_tree(EXPORT, league, rows[-1], export_files.files(league, rows, game), out)
 
 
 def put_tree(

@@ -11,14 +11,17 @@ from typing import Any
 import msgspec
 
 from agentleague.errors import LeagueError
+from agentleague.games.game import Game
 from agentleague.league.event_text import public_fields, public_url, sentence
 from agentleague.league.events import MatchAssigned
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.roster import Member
+from agentleague.league.stage_views import MERITS, standing_rows
 from agentleague.league.standings import Standing
 from agentleague.protocol.messages import GameResult
 from agentleague.protocol.printable import printable
+from agentleague.records import ratings
 from agentleague.records.match_story import facts_of
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
@@ -39,8 +42,14 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|.*\.", re.IGNORECA
 _FORMULA = tuple("=+-@|%\uff1d\uff0b\uff0d\uff20")  # to one spreadsheet or another
 
 
-def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
-    """All files of a league; `rows` are all of its journal."""
+RATING_FIELDS = (
+    *("rank", "best", "worst", "player_id", "name", "rating", "low_95", "high_95"),
+    *("low_50", "high_50", "matches", "first", "group", "more_matches", "part"),
+)
+
+
+def files(league: League, rows: Sequence[Row], game: Game | None = None) -> Iterator[File]:
+    """All files of a league; `rows` are all of its journal; the game says whether it is luck."""
     events = [event_of(row) for row in rows]
     times = [row.at for row in rows]
     assigned = defaultdict[str, list[Event]](list)
@@ -51,6 +60,9 @@ def files(league: League, rows: Sequence[Row]) -> Iterator[File]:
     yield from league_files(league, times[-1])
     home = f"data/leagues/{path_part(league.rules.league_id)}"
     yield f"{home}/rounds.json", _json({**_state(league, times[-1]), "rounds": _rounds(league)})
+    rated = ratings.statistics([ratings.results_of(league, game)])
+    yield f"{home}/ratings.json", _json(rated)
+    yield f"{home}/ratings.csv", _csv(RATING_FIELDS, rated["rows"])
     matches = [_match_row(league, match) for match in league.matches.values()]
     yield f"{home}/matches.csv", _csv(MATCH_FIELDS, matches)
     for match_id, match in league.matches.items():
@@ -74,6 +86,8 @@ def readme(league: League) -> str:
         f"{home}/standings.csv": "the table, for a spreadsheet",
         f"{home}/standings.json": "the table, for a program",
         f"{home}/matches.csv": "every match in a line: who met, who won, why",
+        f"{home}/ratings.csv": "how strong players are by their results, and how sure that is",
+        f"{home}/ratings.json": "the same for a program, with chances of ranks and what luck does",
         f"{home}/rounds.json": "the rounds: who met whom, who had a bye",
         f"{matches}/R1M1.json": "a match in full, a file each; its draw can be checked",
         "data/players/P01/history.json": "a player's matches, a file each",
@@ -93,11 +107,12 @@ def table_path(league: League) -> str:
 def league_files(league: League, now: str) -> Iterator[File]:
     """Agents and table; `now` is when the last row was written."""
     home = f"data/leagues/{path_part(league.rules.league_id)}"
-    rows, why = league.table.rows(), league.table.why
-    table = [{**msgspec.to_builtins(row), "why": why(row.player_id)} for row in rows]
+    why, ranked = league.table.why, standing_rows(league, league.table.rows())
+    table = [{**row, "why": why(row["player_id"])} for row in ranked]
+    more = [name for name in MERITS if any(name in row for row in table)]
     yield "config/agents/agents_config.json", _json(_agents(league))
     yield f"{home}/standings.json", _json({**_state(league, now), "standings": table})
-    yield f"{home}/standings.csv", _csv(TABLE_FIELDS, table)
+    yield f"{home}/standings.csv", _csv((*TABLE_FIELDS[:-1], *more, "why"), table)
 
 
 def match_file(league: League, match_id: str, decided_at: str, events: Iterable[Event]) -> File:
@@ -282,5 +297,5 @@ def _csv(fields: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, fields, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
+    writer.writerows({name: cell(row.get(name)) for name in fields} for row in rows)
     return text.getvalue()

@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from agentleague.cli.directory import how_to_approve
-from agentleague.cli.output import Column, counted, print_json, print_rows, say
-from agentleague.cli.reading import mark_reachable, read, reading_options
+from agentleague.cli.output import Column, counted, print_json, print_rows, say, starting
+from agentleague.cli.reading import ask_manager, mark_reachable, read, reading_options
 from agentleague.runtime.query_pages import Source, all_rows
 from agentleague.storage.directory import JournalPlace
 
@@ -40,12 +40,13 @@ def command(
     """
     params = {"kind": kind} if kind else {}
 
-    async def ask(source: Source) -> list[dict[str, Any]]:
+    async def ask(source: Source) -> tuple[list[dict[str, Any]], str]:
         rows = await all_rows(source, "GET_AGENTS", "agents", **params)
         await mark_reachable(rows, directory)
-        return rows
+        told = await ask_manager(directory, lambda manager: manager.ask("GET_STATUS")) or {}
+        return rows, str(told.get("starts_at", ""))
 
-    rows = read(directory, manager_url, ask)
+    rows, starts_at = read(directory, manager_url, ask)
     if as_json:
         print_json(rows)
         return
@@ -56,6 +57,8 @@ def command(
     speaks = (SPEAKS,) if any("speaks" in row for row in rows) else ()
     print_rows(rows, (*COLUMNS, *speaks), title)
     waiting = [row["agent_id"] for row in rows if row.get("state") == "WAITING"]
+    if starts_at:
+        say(f"The league starts {starting(starts_at, players)}.")
     if waiting:
         say(how_to_approve(waiting, directory))
 

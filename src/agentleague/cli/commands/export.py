@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from agentleague.cli.commands.ratings import game_of
 from agentleague.cli.directory import directory_argument, manager_address
 from agentleague.cli.output import counted, say
 from agentleague.league.league import Phase
@@ -24,9 +25,9 @@ from agentleague.storage.directory import JournalPlace, has_journal
     help="The directory to write; always needed.",
 )
 def command(directory: JournalPlace, out: Path) -> None:
-    """Write a league as files: config/agents/agents_config.json, data/leagues (standings, rounds,
-    CSV), data/matches (a file for each), data/players (a history for each) and logs. No token is in
-    them.
+    """Write a league as files: config/agents/agents_config.json, data/leagues (standings, ratings,
+    rounds, CSV), data/matches (a file for each), data/players (a history for each) and
+    logs. No token is in them.
 
     OUT appears when it is complete. An OUT that is there already must be empty, or an earlier
     export of this league to which nothing was added; anything else is left alone. The league may
@@ -40,7 +41,7 @@ def command(directory: JournalPlace, out: Path) -> None:
         raise click.UsageError(no_league(directory))
     league = folded(rows)
     league.manager_url = manager_address(directory) or ""
-    count = write_tree(league, rows, out)
+    count = write_tree(league, rows, out, game_of(league))
     print(out)
     state = "" if league.phase is Phase.COMPLETED else " so far"
     decided = counted(league.decided_total, "match", "matches")

@@ -1,45 +1,99 @@
 """`league standings`: the table, from a running manager or from a directory."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 
-from agentleague.cli.output import print_json, print_table, say, shown
-from agentleague.cli.reading import all_option, read, reading_options, see_all
+from agentleague.cli.commands.ratings import print_ratings
+from agentleague.cli.output import Column, print_json, print_table, say, shown
+from agentleague.cli.reading import JournalSource, all_option, read, reading_options, see_all
 from agentleague.errors import LeagueError
 from agentleague.manager.notices import by_lot
+from agentleague.records.ratings import in_words
+from agentleague.records.seasons import is_season
 from agentleague.runtime.query_pages import Source, all_rows
 from agentleague.storage.directory import JournalPlace
 
 Table = tuple[dict[str, Any], list[dict[str, Any]], list[str], str]
+RATED = (Column("rating", "Rating"), Column("interval", "95 % from, to", True))
 NOTES_MAX = 10
 TRIES = 5  # to read a long table that changes between its pages
 
 
 @click.command()
+@click.option("--ratings", "beside", flag_value="ratings", help="Each player's strength, too.")
+@click.option(
+    "--statistics",
+    "beside",
+    flag_value="statistics",
+    help="How much of the table may be luck, too.",
+)
 @all_option
 @reading_options
 def command(
-    directory: JournalPlace | None, manager_url: str | None, as_json: bool, is_all: bool
+    directory: JournalPlace | None,
+    manager_url: str | None,
+    as_json: bool,
+    is_all: bool,
+    beside: str | None,
 ) -> None:
-    """Print the table of a league, running or over.
+    """Print the table of a league, running or over, or that of a season. With --ratings or
+    --statistics it reads the journal; `league ratings` says more of the former.
 
     league standings
-    league standings --dir ./league
+    league standings --dir ./league --statistics
     league standings --manager http://127.0.0.1:8000/mcp --json
     """
-    table = read(directory, manager_url, read_table)
-    if as_json:
-        print_json(table[1])
+    if is_season(directory):
+        _print_season(directory, beside, as_json=as_json)
         return
-    print_standings(table, "" if is_all else see_all("standings", directory))
+    if beside and directory is None:
+        raise click.UsageError(
+            f"--{beside} needs every match, which the journal has and a manager does not send; "
+            f"type, with the directory of the manager: league standings --dir DIR --{beside}"
+        )
+    table, facts = read(directory, manager_url, partial(_read, is_rated=bool(beside)))
+    by_id = {row["player_id"]: row for row in facts.get("rows", ())}
+    rest = "" if is_all else see_all("standings", directory)
+    if beside == "ratings":
+        fields = ("rating", "low_95", "high_95")
+        for row in table[1]:
+            row |= {name: by_id.get(row["player_id"], {}).get(name) for name in fields}
+    if as_json:
+        print_json(
+            {"standings": table[1], "statistics": facts} if beside == "statistics" else table[1]
+        )
+        return
+    for row in table[1] if beside == "ratings" else ():
+        row |= in_words(by_id[row["player_id"]]) if row["player_id"] in by_id else {}
+    print_standings(table, rest, RATED if beside == "ratings" else ())
+    if beside == "statistics":
+        print_ratings(facts, rest and f"{rest} --statistics")
 
 
-def print_standings(table: Table, rest: str) -> None:
+def _print_season(directory: Path, beside: str | None, *, as_json: bool) -> None:
+    from agentleague.cli.commands.season import print_season  # It needs all of a manager.
+
+    if beside:
+        raise click.UsageError(
+            f"a season has no --{beside}; type: league ratings {directory}, or name one of its "
+            f"leagues: league standings --dir {directory / '001'} --{beside}"
+        )
+    print_season(directory, as_json=as_json)
+
+
+async def _read(source: Source, is_rated: bool) -> tuple[Table, dict[str, Any]]:
+    table = await read_table(source)
+    return table, source.statistics() if is_rated and isinstance(source, JournalSource) else {}
+
+
+def print_standings(table: Table, rest: str, beside: Sequence[Column] = ()) -> None:
     """The table, what was ruled and disputed, and who is first; `rest` prints all of it."""
     status, rows, notes, first = table
-    print_table(rows, f"{status.get('league_id')}: {where_it_stands(status)}", rest)
+    print_table(rows, f"{status.get('league_id')}: {where_it_stands(status)}", rest, beside)
     for note in notes:
         print(shown(note))
     if first:
@@ -75,7 +129,7 @@ async def _first(source: Source, rows: list[dict[str, Any]], status: dict[str, A
 
 
 async def _footnotes(source: Source, status: dict[str, Any]) -> AsyncIterator[str]:
-    """Rulings and disputes, for somebody who recounts the results."""
+    """Rulings and disputes, for somebody who recounts the results; why it ended when it did."""
     ruled = status.get("ruled_matches") or []
     for match_id in ruled[:NOTES_MAX]:
         match = (await source.ask("GET_MATCH", match_id=match_id, limit=0))["match"]
@@ -88,6 +142,8 @@ async def _footnotes(source: Source, status: dict[str, Any]) -> AsyncIterator[st
     if disputed:
         more = " and more" if len(disputed) > NOTES_MAX else ""
         yield f"Disputed, not ruled on yet: {', '.join(disputed[:NOTES_MAX])}{more}."
+    if status.get("ending"):
+        yield status["ending"]
 
 
 def where_it_stands(status: dict[str, Any]) -> str:
