@@ -8,6 +8,7 @@ from agentleague.cli.output import log_to_stderr, say
 from agentleague.roles.settings import PlayerSettings, RefereeSettings
 from agentleague.runtime.processes import Running, run
 from agentleague.runtime.state_files import StateFile, Whose, kept
+from agentleague.runtime.staying import may_stay, next_league
 from agentleague.runtime.stopping import stop_signal
 
 
@@ -23,6 +24,16 @@ def serve_agent(
 
     async def serve(state: StateFile | None) -> bool:
         stopped = stop_signal()
+        while True:
+            agent, is_done = await once(state, stopped)
+            if not is_done or not settings.stay:
+                return is_done
+            if not await next_league(agent, settings.manager_url, stopped, say):
+                return True
+
+    async def once(
+        state: StateFile | None, stopped: "asyncio.Future[None]"
+    ) -> tuple[Running, bool]:
         agent = await open_agent(state=state)
         where = f"listens at {agent.url}" if agent.url else "opens no port"
         if settings.endpoint:  # Nobody has tried yet whether that leads here.
@@ -31,7 +42,8 @@ def serve_agent(
         agent.tell(say)
         log_to_stderr(agent, verbose)
         attach(agent)
-        return await until_stopped(agent, stopped, ends=True)
+        is_done = await until_stopped(agent, stopped, ends=True, stays=settings.stay)
+        return agent, is_done
 
     whose = Whose(settings.manager_url, role, name, settings.port)
     with kept(whose, settings.state or None, say) as state:
@@ -39,7 +51,12 @@ def serve_agent(
 
 
 async def until_stopped(
-    agent: Running, stopped: asyncio.Future[None], *, ends: bool, last_seconds: float = 0.0
+    agent: Running,
+    stopped: asyncio.Future[None],
+    *,
+    ends: bool,
+    stays: bool = False,
+    last_seconds: float = 0.0,
 ) -> bool:
     """Serve until stopped or, if it `ends`, done, and `last_seconds` more; whether it is done."""
     waits: list[asyncio.Future[Any]] = [stopped, agent.failed, *([agent.ended] if ends else [])]
@@ -49,5 +66,6 @@ async def until_stopped(
     await agent.stop()
     if agent.failed.done():
         raise agent.failed.result()
-    agent.check()
+    if not (stays and may_stay(agent)):
+        agent.check()
     return agent.ended.done()

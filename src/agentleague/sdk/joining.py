@@ -23,6 +23,7 @@ from agentleague.runtime.processes import Place, Running, open_player, run
 from agentleague.runtime.query_pages import Work
 from agentleague.runtime.settings import SettingError, describe, read_settings
 from agentleague.runtime.state_files import HistoryFile, StateFile, Whose, kept
+from agentleague.runtime.staying import may_stay, next_league
 from agentleague.sdk.player import Player
 from agentleague.transport.manager_addresses import SEPARATOR
 
@@ -86,6 +87,17 @@ def _settings(player: Player, given: Mapping[str, Any]) -> PlayerSettings:
 async def _play(
     player: Player, settings: PlayerSettings, place: Place, state: StateFile | None, say: Say
 ) -> None:
+    """Play one league or, if it stays, one after the other."""
+    while True:
+        agent = await _play_once(player, settings, place, state, say)
+        if not settings.stay:
+            return
+        await next_league(agent, settings.manager_url, None, say)
+
+
+async def _play_once(
+    player: Player, settings: PlayerSettings, place: Place, state: StateFile | None, say: Say
+) -> Running:
     agent = await open_player(
         lambda url: replace(settings, endpoint=url), player.move, place, threads=True, state=state
     )
@@ -94,9 +106,11 @@ async def _play(
     agent.tell(say)
     try:
         await agent.ended
-        agent.check()
+        if not (settings.stay and may_stay(agent)):
+            agent.check()
     finally:
         await agent.stop()
+    return agent
 
 
 class ManagerQuestions:

@@ -95,6 +95,7 @@ class Player:
         *,
         join_code: str | None = None,
         state: str | Path | None = None,
+        stay: bool = False,
         **settings: Any,
     ) -> None:
         """Register, play, and return when the league is over.
@@ -104,12 +105,14 @@ class Player:
         player listens at the address from which it reaches it; `bind`, `endpoint` and every other
         setting of `league player` can be given too, here or in the environment.
         Its token and its history are kept in the directory `state` (default: the user's own), so
-        that it is the same player when it is started again. An error ends the program with a
-        sentence.
+        that it is the same player when it is started again. With `stay` it does not return, but
+        waits at that manager for the next league, as a season has them. An error ends the program
+        with a sentence.
         """
         from agentleague.sdk.joining import join_league
 
         given = {"manager_url": manager, "port": port, "join_code": join_code, "state": state}
+        given |= {"stay": True} if stay else {}
         join_league(self, {**given, **settings}, self._say)
 
     @property
