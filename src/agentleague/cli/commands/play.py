@@ -1,6 +1,7 @@
 """`league play`: matches between two agents, and how they went."""
 
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -18,9 +19,11 @@ from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import IS_URL, local_players
 from agentleague.cli.options import Number, directory_option, game_choice, read_game_options
 from agentleague.cli.progress import Progress
+from agentleague.cli.until import MARGIN, MARGIN_MAX, MARGIN_MIN, Clarity, Percent, sentence
+from agentleague.cli.until import MATCHES as UNTIL_MATCHES
 from agentleague.dialects.table import in_words
 from agentleague.errors import LeagueError
-from agentleague.games.game import Game
+from agentleague.games.game import Game, is_luck
 from agentleague.league.events import MatchDecided
 from agentleague.league.league import League
 from agentleague.league.standings import Standing
@@ -59,10 +62,22 @@ OTHER_MIN, OTHER_MAX = 1.0, 5.0  # bounds of the time for anything but a move
 @game_choice
 @click.option(
     "--matches",
-    default=1,
-    show_default=True,
     type=Number(int, 1, MATCHES_MAX),
-    help=f"How many matches, from 1 to {MATCHES_MAX:,}, one after another; seats change each time.",
+    help=f"How many matches, from 1 to {MATCHES_MAX:,}, one after another; seats change each time. "
+    f"With --until at most so many, else {UNTIL_MATCHES:,}.  [default: 1]",
+)
+@click.option(
+    "--until",
+    metavar="PERCENT",
+    type=Percent(),
+    help="Play until it is clear with this confidence, such as 95%, who is better.",
+)
+@click.option(
+    "--margin",
+    metavar="ELO",
+    type=Number(float, MARGIN_MIN, MARGIN_MAX),
+    help="With --until: the smallest difference that matters, "
+    f"from {MARGIN_MIN:g} to {MARGIN_MAX:g} Elo.  [default: {MARGIN:g}]",
 )
 @click.option("--seed", help="Any text: the same seed gives the same draws and chances.")
 @click.option(
@@ -83,7 +98,9 @@ def command(
     b: str,
     game: str,
     game_options: str | None,
-    matches: int,
+    matches: int | None,
+    until: float | None,
+    margin: float | None,
     seed: str | None,
     move_seconds: float,
     all_matches: bool,
@@ -96,6 +113,10 @@ def command(
     several matches the score is shown: with its 95 % interval, by Wilson, and as an Elo difference;
     a drawn match counts half. With --all a line for each match is shown too, with -v each in full.
 
+    With --until they play pairs of matches, seats swapped, until it is clear who is better, or that
+    neither is better by the margin. The answer is wrong with a chance of about what --until leaves,
+    or less: with 95% in one of 20 contests.
+
     An agent is a file that ends with .py, with `player = Player(...)` or a function `choose(turn)`
     in it; the URL of an agent that is running, which need not register; or the name of a strategy.
     A file runs in a process of its own, and may be a program that ends with `player.run()`.
@@ -107,23 +128,33 @@ def command(
     league play ./mine.py http://127.0.0.1:8101/mcp
     league play random fixed --game tic_tac_toe --matches 10
     league play ./mine.py pattern --matches 1000
+    league play ./mine.py pattern --until 95%
     league play ./mine.py pattern --matches 3 -v
     """
+    matches, clarity = _how_long(matches, until, margin)
     if directory:
         check_free(directory)
     typed = as_typed(game)
     found = find_game(typed)
     options = read_game_options(found, game_options)
     settings = _settings(found.name, options, matches, move_seconds, seed)
+    if clarity and is_luck(found, options):
+        output.say(
+            f"{found.name} is a game of luck: no choice wins more often than it loses, so neither "
+            "can be better, whoever seems to be."
+        )
     named = local_players((a, b), typed, seed, in_full=verbose or output.is_given(output.DEBUG))
     temporary = nullcontext(str(directory)) if directory else TemporaryDirectory(prefix="league-")
     with temporary as folder:
         home = Home(Path(folder), seed, survives=directory is not None)
         with Progress() as progress:
             watch = progress if matches > 1 or sys.stderr.isatty() else _no_progress
-            league = run(play(settings, home, watch, game=typed, local_players=named)).league
+            watch = partial(clarity.watch, progress) if clarity else watch
+            is_enough = clarity.after_round if clarity else None
+            work = play(settings, home, watch, game=typed, local_players=named, is_enough=is_enough)
+            league = run(work).league
         lost, failed = _without_game(league, folder)
-        summary = _summary(league, lost)
+        summary = _summary(league, lost, clarity)
         if as_json:
             shown = all_matches or verbose or matches == 1
             output.print_json(summary | ({"matches": list(_matches(league))} if shown else {}))
@@ -132,13 +163,34 @@ def command(
         is_told = verbose or show or matches == 1
         _print(league, summary, failed, all_matches=all_matches, tell=tell if is_told else None)
     for player_id, text in (("P01", a), ("P02", b)):
-        if IS_URL.match(text) and (matches > 1 or not failed):  # Else the match has said it.
-            name = league.roster.member(player_id).display_name
-            output.say(f"{name}: {understood(league, failed, player_id)}")
+        if IS_URL.match(text):
+            _say_of(league, failed, player_id, text)
     if failed and any(SILENCE in cause for _, cause in failed["forfeits"]):
         output.say(_more_time(move_seconds))
     if directory:
         output.say(f"Check what was kept with: league verify {dir_option(directory)}")
+
+
+def _say_of(league: League, failed: dict[str, Any] | None, player_id: str, url: str) -> None:
+    """What an agent that nobody here started made of its matches."""
+    if league.total_matches > 1 or not failed:  # Else the match has said it.
+        name = league.roster.member(player_id).display_name
+        output.say(f"{name}: {understood(league, failed, player_id)}")
+    if has_failed(failed, player_id):
+        output.say(check_it(url))
+
+
+def _how_long(
+    matches: int | None, until: float | None, margin: float | None
+) -> tuple[int, Clarity | None]:
+    """How many matches, at most if there is somebody who says when it is clear."""
+    if until is None:
+        if margin is not None:
+            raise click.UsageError("--margin is for --until; add --until 95%, or leave it out")
+        return matches or 1, None
+    if matches == 1:
+        raise click.UsageError("--until needs a pair of matches; give --matches 2 or more")
+    return (matches or UNTIL_MATCHES) // 2 * 2, Clarity(until, margin or MARGIN)
 
 
 def _settings(
@@ -161,8 +213,11 @@ def _settings(
     )
 
 
-def try_once(url: str, game: str, rules: Rules) -> tuple[str, str]:
-    """Let an agent play a match against random by a league's rules; what to say, its dialect."""
+def try_once(url: str, game: str, rules: Rules) -> tuple[str, str, str]:
+    """Let an agent play a match against random by a league's rules.
+
+    What to say of that, what to type if it failed, and its dialect.
+    """
     settings = replace(
         _settings(game, rules.game_options, 2, min(TRIAL_SECONDS, rules.move_seconds), None),
         join_seconds=min(TRIAL_SECONDS, rules.join_seconds),
@@ -174,15 +229,27 @@ def try_once(url: str, game: str, rules: Rules) -> tuple[str, str]:
         home = Home(Path(folder), survives=False)
         trial = play(settings, home, _no_progress, game=game, local_players=named, is_trial=True)
         league = run(trial).league
-        words = understood(league, _without_game(league, folder)[1], "P01")
-    return words, league.roster.dialects.get("P01", "")
+        failed = _without_game(league, folder)[1]
+        words = understood(league, failed, "P01")
+    hint = check_it(url) if has_failed(failed, "P01") else ""
+    return words, hint, league.roster.dialects.get("P01", "")
+
+
+def has_failed(failed: dict[str, Any] | None, player_id: str) -> bool:
+    """Whether this player lost a match without a game by its own fault."""
+    return failed is not None and player_id in dict(failed["forfeits"])
+
+
+def check_it(url: str) -> str:
+    """What to type about an agent that failed."""
+    return f"All that is wrong with it, rule by rule: league check player {shlex.quote(url)}"
 
 
 def understood(league: League, failed: dict[str, Any] | None, player_id: str) -> str:
     """What an agent made of what it was sent, in words; `failed` is a match without a game."""
     game = league.rules.game_type
     failures = player_match(failed, player_id).failures if failed else []
-    if failed and failures and player_id in dict(failed["forfeits"]):
+    if failures and has_failed(failed, player_id):
         last = failures[-1]
         asked = f"when asked with {last.asked}, there came {last.came}"
         return f"It does not play {game} yet: {asked}. It should {last.change}."
@@ -211,10 +278,11 @@ def _without_game(league: League, directory: str) -> tuple[int, dict[str, Any] |
     return (1 + sum(1 for _ in lost), facts_of(league, first.match_id)) if first else (0, None)
 
 
-def _summary(league: League, lost: int) -> dict[str, Any]:
+def _summary(league: League, lost: int, clarity: Clarity | None) -> dict[str, Any]:
     """What came of the matches, from the side of the first player; some `lost` without a game."""
     rows = sorted(league.table.rows(), key=lambda row: row.player_id)
     ahead, score = rows[0].wins - rows[1].wins, score_of(rows)
+    score |= clarity.interval() if clarity else {}
     if lost == score["matches"]:  # They do not say how well anybody plays.
         score |= {"elo": None, "elo_interval": [None, None]}
     return {
@@ -223,6 +291,7 @@ def _summary(league: League, lost: int) -> dict[str, Any]:
         "players": output.row_dicts(rows),
         "dialects": dict(league.roster.dialects),
         "score": score | {"without_game": lost},
+        **({"until": clarity.facts(league)} if clarity else {}),
     }
 
 
@@ -272,7 +341,6 @@ def _print(
     tell: Callable[[dict[str, Any]], list[str]] | None,
 ) -> None:
     first, second = summary["players"]
-    count, lost = summary["score"]["matches"], summary["score"]["without_game"]
     if tell:
         for facts in _matches(league):
             print("\n".join([*tell(facts), ""]))
@@ -282,24 +350,44 @@ def _print(
         output.print_rows(rows, MATCHES, title)
     winner = next((row for row in (first, second) if row["player_id"] == summary["winner"]), None)
     wins = f"{output.shown(winner['display_name'])} wins" if winner else "Nobody wins"
-    if count == 1:
+    if summary["score"]["matches"] == 1:
         print(f"{wins}.")
         return
+    print("\n".join(_result(summary, failed, wins)))
+    if not all_matches and not tell:
+        output.say("See a line for each match with: --all")
+
+
+def _result(summary: dict[str, Any], failed: dict[str, Any] | None, wins: str) -> list[str]:
+    """The score, and what it says; with --until that is first: who won more need not be better."""
+    first, second = summary["players"]
+    names = {row["player_id"]: output.shown(row["display_name"]) for row in (first, second)}
+    count, lost = summary["score"]["matches"], summary["score"]["without_game"]
+    judged = _judged(summary) if lost < count else []
     most, least = sorted((first["wins"], second["wins"]), reverse=True)
     drawn = count - most - least
     rest = f", and {'one' if drawn == 1 else f'{drawn:,}'} that nobody won" if drawn else ""
-    print(f"{wins}: {most:,} to {least:,} in {count:,} matches{rest}.")
+    score = [f"{wins}: {most:,} to {least:,} in {count:,} matches{rest}."]
+    is_answer = bool(judged) and "until" in summary
+    if is_answer:
+        won = " and ".join(
+            f"{names[row['player_id']]} won {row['wins']:,}" for row in (first, second)
+        )
+        score = [f"  {won} of {count:,} matches{f'; nobody won {drawn:,}' if drawn else ''}."]
     if failed:
-        names = {row["player_id"]: output.shown(row["display_name"]) for row in (first, second)}
         reason = output.shown(failed["result"]["reason"].partition(" - ")[0])
         why = re.sub("P0[12]", lambda found: names[found[0]], reason)
         no_elo = "; that says nothing of how well they play" if lost == count else ""
         were = "was" if lost == 1 else "were"
-        print(f"  {lost:,} {were} lost without a game{no_elo}. In {failed['match_id']} {why}.")
-    if lost < count:
-        print("\n".join(compared(output.shown(first["display_name"]), summary["score"])))
-    if not all_matches and not tell:
-        output.say("See a line for each match with: --all")
+        score += [f"  {lost:,} {were} lost without a game{no_elo}. In {failed['match_id']} {why}."]
+    return [*judged, *score] if is_answer else [*score, *judged]
+
+
+def _judged(summary: Mapping[str, Any]) -> list[str]:
+    names = [output.shown(row["display_name"]) for row in summary["players"]]
+    if "until" in summary:
+        return [sentence(names, summary["score"], summary["until"])]
+    return compared(names[0], summary["score"])
 
 
 def _told(game: Game, facts: dict[str, Any], *, in_full: bool, show: bool) -> list[str]:
