@@ -1,0 +1,148 @@
+"""Play leagues of a plan, in whatever process: what comes of one depends on nothing but the plan.
+
+So every league begins afresh: a file is run again for each, and what its functions draw from
+Python's own `random` begins with the seed of the league.
+"""
+
+import os
+import random
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
+from itertools import chain, repeat
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.protocol.printable import one_line
+from agentleague.runtime.author_functions import traceback_of
+from agentleague.runtime.plugins import find_game
+from agentleague.sdk.offline import PlayedLeague, play_league
+from agentleague.sdk.player import Player
+from agentleague.statistics.bradley_terry import Z95, Game, Strengths
+from agentleague.sweeps.plan import Key, League, Load, Plan
+
+Pair = tuple[int, int]  # of players, seat A first
+Score = tuple[int, int, int]  # matches that the first one won, drew and lost
+Rating = tuple[float, float, float]  # with the ends of its interval
+
+
+class Work(NamedTuple):
+    """What a process needs to play leagues of a plan."""
+
+    plan: Plan
+    load: Load
+
+
+class Row(Struct, frozen=True, array_like=True):
+    """A player in a league."""
+
+    player: int  # which of those that the key names
+    rank: int
+    points: int
+    wins: int
+    draws: int
+    losses: int
+    technical_losses: int
+    rating: Rating | None
+    champion: bool
+
+
+class Outcome(Struct, frozen=True, array_like=True):
+    """How a league ended, as it is kept: nothing depends on the plan that names it."""
+
+    key: Key
+    matches: int
+    rows: Sequence[Row]
+    pairs: Sequence[tuple[Pair, Score]]
+
+
+class Played(NamedTuple):
+    """A league that was tried: its outcome as a line, or what went wrong."""
+
+    number: int
+    matches: int
+    line: bytes
+    error: str = ""
+    trace: str = ""
+
+
+def play_batch(work: Work, numbers: Sequence[int]) -> tuple[list[Played], float]:
+    """Play these leagues, and say how many seconds that took; what players print is dropped."""
+    began = time.perf_counter()
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+        return [_tried(work, number) for number in numbers], time.perf_counter() - began
+
+
+def _tried(work: Work, number: int) -> Played:
+    try:
+        played = play_one(work, work.plan.league(number))
+    except (Exception, SystemExit) as error:  # Players may be anybody's.
+        words = "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+        return Played(number, 0, b"", one_line(words), traceback_of(error))
+    outcome = outcome_of(work.plan, number, played)
+    return Played(number, outcome.matches, msgspec.json.encode(outcome) + b"\n")
+
+
+def play_one(work: Work, league: League) -> PlayedLeague:
+    """Play one league; an exception of a player is not caught."""
+    plan, stages, path = work.plan, league.setting.stages, list(sys.path)
+    random.seed(league.seed)
+    try:
+        players = [_player(work, plan.players[each], league.game) for each in league.players]
+        return play_league(players, str(plan.found(league.game)), league.seed, stages=stages)
+    finally:
+        sys.path[:] = path  # To which the folder of each file was added.
+
+
+def _player(work: Work, name: str, game: str) -> Player | str:
+    found = work.plan.found(name)
+    return (
+        found if isinstance(found, str) else work.load(found, find_game(work.plan.found(game)).name)
+    )
+
+
+def outcome_of(plan: Plan, number: int, played: PlayedLeague) -> Outcome:
+    """What is kept of a league."""
+    registered, listed = plan.league(number).players, plan.set_of(number)
+    place = {player: n for n, player in enumerate(listed)}
+    which = {r.player_id: place[registered[int(r.player_id[1:]) - 1]] for r in played.table}
+    pairs: dict[Pair, list[int]] = {}
+    for match in played.matches:
+        first, second = match.player_ids
+        score = pairs.setdefault((which[first], which[second]), [0, 0, 0])
+        if match.winner or match.status == "DRAW":  # Who both lost by default, said nothing.
+            score[1 if match.winner is None else 0 if match.winner == first else 2] += 1
+    scores: list[tuple[Pair, Score]] = [(pair, (s[0], s[1], s[2])) for pair, s in pairs.items()]
+    ratings = rated(scores)
+    rows = [
+        Row(
+            which[row.player_id],
+            *(row.rank, row.points, row.wins, row.draws, row.losses, row.technical_losses),
+            ratings.get(which[row.player_id]),
+            row.player_id == played.champion.player_id,
+        )
+        for row in played.table
+    ]
+    return Outcome(plan.key(number), len(played.matches), rows, scores)
+
+
+def rated(pairs: Iterable[tuple[Pair, Score]]) -> Mapping[int, Rating]:
+    """The ratings of players by what they scored against each other, with 95 % intervals."""
+    games = chain.from_iterable(
+        repeat(Game(str(first), str(second), worth), times)
+        for (first, second), score in pairs
+        for worth, times in zip((1.0, 0.5, 0.0), score, strict=True)
+    )
+    return {
+        int(each.player): _rounded((each.elo, *each.within(Z95)))
+        for each in Strengths(games).ratings(random.Random(0))
+    }
+
+
+def _rounded(rating: Rating) -> Rating:
+    """As much as there is to know, and the same on every machine."""
+    elo, low, high = (round(each, 1) + 0.0 for each in rating)  # Never a negative zero.
+    return elo, low, high
