@@ -35,7 +35,7 @@ check: .venv/dev  ## Format, lint, types, architecture, generated pages.
 	$(BIN)/mypy
 	$(BIN)/pytest -q tests/test_architecture.py tests/protocol/test_reference.py tests/test_docs.py
 
-test-all: .venv/dev foreign-mcp .venv-deploy/ready .venv-mcp-node/ready docs  ## All tests, the slow ones too, and the site.
+test-all: .venv/dev foreign-mcp .venv-deploy/ready .venv-mcp-node/ready .venv-sweep/ready docs  ## All tests, the slow ones too, and the site.
 	FRESH_PROCESSES=1 $(BIN)/pytest --hypothesis-profile=slow -o faulthandler_timeout=3600 $(ARGS)
 
 mcp-conformance: .venv/dev .venv-mcp-node/ready  ## Run the official MCP conformance suite and the MCP Inspector.
@@ -86,6 +86,7 @@ requirements:  ## Pin the newest versions, with hashes.
 	$(pin) --group mcp-node -o requirements/mcp-node.txt
 	$(pin) --group build --extra dashboard --extra postgres pyproject.toml -o requirements/image.txt
 	$(pin) --group deploy -o requirements/deploy.txt
+	$(pin) --group build --extra sweep --extra ray pyproject.toml -o requirements/sweep.txt
 	rm -rf .venv-pins
 
 .venv/bin/python:
@@ -128,6 +129,14 @@ foreign-mcp: .venv/run  ## Install MCP software of others for tests/mcp, as `mak
 	@$(BIN)/pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
 	@touch $@
 
+# Ray and pyarrow are large: tests/sweeps/test_ray.py runs `league sweep` in an environment that has them.
+.venv-sweep/ready: requirements/sweep.txt | .venv/run
+	@echo "Installing Ray and pyarrow for tests/sweeps: $$(grep -c == $<) packages of $< (once) …"
+	@$(BIN)/python -m venv --clear --without-pip $(@D)
+	@$(BIN)/pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r $<
+	@$(BIN)/pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
 # Node.js itself is a wheel; what its npm installs is pinned, with hashes, in the lock file.
 .venv-mcp-node/ready: requirements/mcp-node.txt requirements/mcp-node/package-lock.json | .venv/run
 	@echo "Installing Node.js, the MCP conformance suite and the MCP Inspector for tests/mcp (once) …"
@@ -139,4 +148,4 @@ foreign-mcp: .venv/run  ## Install MCP software of others for tests/mcp, as `mak
 	@touch $@
 
 clean:  ## Remove what was built.
-	rm -rf .venv .venv-alternative .venv-deploy .venv-mcp-1 .venv-mcp-2 .venv-mcp-node .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-alternative .venv-deploy .venv-mcp-1 .venv-mcp-2 .venv-mcp-node .venv-sweep .coverage build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "agentleague"
 RINGS = [
     {"errors"},
     {"protocol"},
-    {"games", "roles", "dialects"},
+    {"games", "roles", "dialects", "statistics"},
     {"match", "league"},
     {"manager", "referee", "player"},
     {"storage", "transport"},

@@ -19,6 +19,7 @@ MOVE = Page("docs", "how-to", "move-a-league.md")
 RESUME = Page("docs", "how-to", "resume-after-a-crash.md")
 FIREWALL = Page("docs", "how-to", "behind-a-firewall.md")
 SEVERAL = Page("docs", "how-to", "several-machines.md")
+STATISTICS = Page("docs", "how-to", "read-the-statistics.md")
 VERIFY = Page("docs", "how-to", "verify-a-league.md")
 SLOW = """
 import pathlib, time
@@ -180,6 +181,16 @@ def test_a_league_is_verified_told_and_exported_as_the_page_says(tmp_path):
     written = {path.name for path in (tmp_path / "published").rglob("*")}
     for name in re.findall(r"(\w+\.(?:json|csv|log\.jsonl))", table):
         assert name in written
+
+
+def test_the_statistics_are_printed_as_the_page_says(tmp_path):
+    terminal = Terminal(tmp_path)
+    demo, ratings, beside, statistics = STATISTICS.commands
+    terminal.type(demo)
+
+    assert "strength by 90 matches" in terminal.type(ratings)
+    assert "95 % from, to" in terminal.type(beside)
+    assert "Luck alone spreads wins minus losses" in terminal.type(statistics)
 
 
 def test_a_player_behind_a_firewall_plays_and_is_refused_as_the_page_says(tmp_path):

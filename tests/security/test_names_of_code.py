@@ -26,9 +26,12 @@ READING = [
     "export cup --out files",
     "manager --dir cup --port 0 --exit",
     "match R1M1 --dir cup",
+    "ratings cup",
+    "season spring --table",
     "report cup --out report.html",
+    "bracket --dir cup",
     "schedule --dir cup",
-    "standings --dir cup",
+    "standings --dir cup --statistics",
     "status --dir cup",
     "verify cup",
     "abort --dir cup --yes",
@@ -46,8 +49,20 @@ READING = [
     "move cup moved",
 ]
 NOT_READING = {
-    *("bench", "completion", "demo", "games", "init", "new", "play", "player", "referee"),
-    *("schema", "simulate", "strategies"),
+    *(
+        "bench",
+        "check",
+        "completion",
+        "demo",
+        "formats",
+        "games",
+        "init",
+        "new",
+        "play",
+        "player",
+        "referee",
+    ),
+    *("schema", "simulate", "strategies", "sweep"),
     *("leagues", "organiser", "serve"),  # A service: tests/service has its own.
     "restore",  # It copies rows, and reads none.
 }
@@ -180,7 +195,7 @@ RUNNING = {
     "exec_module": {"runtime/plugins.py"},
     "import_module": {"__init__.py", "cli/app.py", "cli/options.py"},  # names that stand there
     # Whether a name that was typed is free, or an extra is installed.
-    "find_spec": {"cli/commands/new.py", "dashboard/process.py"},
+    "find_spec": {"cli/commands/new.py", "dashboard/process.py", "sweeps/table.py"},
     # `league dashboard` with the directory and game that were typed; a worker of `league serve`.
     "create_subprocess_exec": {"dashboard/process.py", "service/processes.py"},
     "subprocess": {"service/processes.py"},  # of asyncio, for its types

@@ -111,6 +111,7 @@ WAYS = {
         "dashboard/process.py",
         "create_subprocess_exec",
     ): "the dashboard, which calls its manager through the guard",
+    ("sweeps/engines.py", "create_connection"): "to the Ray that was typed",
     ("sdk/llm_client.py", "connect"): "a player asks its author's model",
 }
 CLIENTS = {"http.client", "urllib.request", "ftplib", "smtplib", "aiohttp", "httpx", "requests"}
