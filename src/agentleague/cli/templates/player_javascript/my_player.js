@@ -95,7 +95,9 @@ function portOf(text) {
   return Number(text);
 }
 
-/** What is answered to each method; to any other one, that it was heard. */
+const heard = () => ({ status: "ACKNOWLEDGED" });
+
+/** What is answered to each method. */
 const answers = {
   handle_game_invitation: ({ match_id, player_id }) => ({
     message_type: "GAME_JOIN_ACK",
@@ -120,12 +122,17 @@ const answers = {
     const { winner_player_id: winner, reason } = game_result;
     const ended = winner === player_id ? "won" : winner ? "lost" : "nobody won";
     console.error(`${match_id}: ${ended}. ${reason}`);
-    return { status: "ACKNOWLEDGED" };
+    return heard();
   },
   notify_game_error: ({ match_id, error_message }) => {
     console.error(`${match_id}: ${error_message}`);
-    return { status: "ACKNOWLEDGED" };
+    return heard();
   },
+  notify_round: heard,
+  update_standings: heard,
+  notify_round_completed: heard,
+  notify_league_completed: heard,
+  notify_league_error: heard,
 };
 
 // No move is no legal move: the referee says so and asks again at once.
@@ -138,16 +145,31 @@ async function move(legalMoves, call) {
   }
 }
 
+/** What is wrong with a request, as JSON-RPC says it. */
+function fault(request) {
+  const { jsonrpc, method, params = {} } = request ?? {};
+  if (jsonrpc !== "2.0" || typeof method !== "string") {
+    return { code: -32600, message: "this is no JSON-RPC 2.0 request" };
+  }
+  if (!Object.hasOwn(answers, method)) {
+    return { code: -32601, message: `unknown method; there are: ${Object.keys(answers).join(", ")}` };
+  }
+  if (params === null || typeof params !== "object" || Array.isArray(params)) {
+    return { code: -32602, message: "params must be an object" };
+  }
+}
+
 async function answer(request) {
-  const { id, method, params = {} } = request;
-  const handler = answers[method] ?? (() => ({ status: "ACKNOWLEDGED" }));
+  const error = fault(request);
+  const { id = null, method, params = {} } = request ?? {};
+  if (error) return { jsonrpc: "2.0", id, error };
   const result = {
     protocol: "league.v2",
     sender: `player:${params.player_id ?? options.name}`,
     timestamp: timestamp(),
     conversation_id: params.conversation_id,
     auth_token: params.auth_token, // A strict league wants it back; others ignore it.
-    ...(await handler(params)),
+    ...(await answers[method](params)),
   };
   return { jsonrpc: "2.0", id, result };
 }
@@ -168,7 +190,7 @@ async function body(request) {
 }
 
 function send(response, status, value) {
-  const text = JSON.stringify(value);
+  const text = value === undefined ? "" : JSON.stringify(value);
   response.writeHead(status, {
     "Content-Type": "application/json",
     "Content-Length": Buffer.byteLength(text),
@@ -189,7 +211,9 @@ const server = createServer(async (request, response) => {
     await send(response, 400, { jsonrpc: "2.0", id: null, error: { code: -32700, message } });
     return;
   }
-  await send(response, 200, await reply(asked));
+  const said = await reply(asked);
+  const isAnswered = asked?.id !== undefined || said.error; // Nobody waits for a notification.
+  await send(response, isAnswered ? 200 : 202, isAnswered ? said : undefined);
   if (await ends(asked)) close();
 });
 
@@ -199,8 +223,8 @@ async function reply(asked) {
     return await answer(asked);
   } catch (error) {
     console.error(error);
-    const fault = { code: -32603, message: "the agent failed" };
-    return { jsonrpc: "2.0", id: asked?.id ?? null, error: fault };
+    const failed = { code: -32603, message: "the agent failed" };
+    return { jsonrpc: "2.0", id: asked?.id ?? null, error: failed };
   }
 }
 
