@@ -1,0 +1,122 @@
+"""What the checks of every role talk through: the agent, and what was said while a rule ran."""
+
+import itertools
+from typing import Any
+
+import msgspec
+
+from agentleague.conformance.exchange import Answer, Exchange
+from agentleague.conformance.limits import Limits
+from agentleague.conformance.peer import Bytes, Peer
+from agentleague.conformance.rules import Broken
+from agentleague.dialects.table import OURS, Dialect
+from agentleague.errors import LeagueError
+from agentleague.protocol import jsonrpc, timestamps
+from agentleague.protocol.codec import encode
+from agentleague.protocol.messages import MESSAGES, PROTOCOL
+from agentleague.runtime.clock import wall
+
+Fields = dict[str, Any]
+
+
+class Bench:
+    """The agent under test, and how the kit speaks to it; each role has one of its own."""
+
+    role = ""
+    sender = ""  # what the kit calls itself in messages
+
+    def __init__(self, peer: Peer, limits: Limits) -> None:
+        self.peer = peer
+        self.limits = limits
+        self.dialect: Dialect = OURS
+        self.speaks: list[str] = []  # names of dialects that it understands
+        self.exchanges: list[Exchange] = []  # of the rule that is tried now
+        self._ids = itertools.count(1)
+
+    def begin_rule(self) -> None:
+        """Begin a rule: what was said before is no evidence any more."""
+        self.exchanges = []
+
+    def control(self) -> Fields:
+        """A new message that every agent of this role takes."""
+        raise NotImplementedError
+
+    def is_taken(self, answer: Answer) -> bool:
+        """Whether the answer to `control` says, in whatever words, that it was taken."""
+        raise NotImplementedError
+
+    def message(self, message_type: str, **fields: Any) -> Fields:
+        """A message as the documents show it: the envelope, and these fields."""
+        envelope = {
+            "protocol": PROTOCOL,
+            "message_type": message_type,
+            "sender": self.sender,
+            "timestamp": now(),
+            "conversation_id": f"conv-check-{next(self._ids)}",
+        }
+        return envelope | fields
+
+    def request(self, message: Fields, **changed: Any) -> Fields:
+        """The message in JSON-RPC as document 001 shows it; `changed` replaces keys around it."""
+        kind = MESSAGES.get(message.get("message_type", ""))
+        method = (kind.method if kind else None) or message.get("message_type", "")
+        return {
+            "jsonrpc": "2.0",
+            "id": self.next_id(),
+            "method": method,
+            "params": message,
+        } | changed
+
+    def next_id(self) -> int:
+        """An id that no other request of the kit has."""
+        return next(self._ids)
+
+    def post(self, what: str, body: bytes | Fields, **how: Any) -> Answer:
+        """POST a body, and keep what came of it as evidence; `how` as in `Peer.post`."""
+        sent = body if isinstance(body, bytes) else encode(body)
+        return self.keep(what, sent, self.peer.post(sent, **how))
+
+    def send(self, what: str, request: Bytes, **how: Any) -> Answer:
+        """Send raw bytes, and keep what came of it; `how` as in `Peer.send`."""
+        pieces = [request] if isinstance(request, bytes) else list(request)
+        return self.keep(what, b"".join(pieces), self.peer.send(pieces, **how))
+
+    def ask(self, message: Fields, **how: Any) -> Answer:
+        """Send a message in the form that the agent understands: document 001's, if it does."""
+        name = str(message.get("message_type"))
+        if self.dialect is OURS:
+            return self.post(name, self.request(message), **how)
+        written = msgspec.convert(message, MESSAGES[name].cls)
+        return self.post(name, self.dialect.write(written, self.next_id()), **how)
+
+    def said(self, answer: Answer) -> Fields:
+        """The message in an answer, whatever it is wrapped in; empty if there is none."""
+        try:
+            found = msgspec.json.decode(jsonrpc.read_response(answer.body))
+        except (LeagueError, *jsonrpc.UNREADABLE):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def keep(self, what: str, sent: bytes, answer: Answer) -> Answer:
+        """Keep an exchange as evidence."""
+        self.exchanges.append(Exchange(what=what, sent=sent, answer=answer))
+        return answer
+
+    def still_takes(self, after: str) -> None:
+        """Break the rule unless the agent takes an ordinary message as before."""
+        answer = self.ask(self.control())
+        if not self.is_taken(answer):
+            raise Broken(f"after {after} it takes an ordinary message as before")
+
+    def expect_answer(self, answer: Answer) -> None:
+        """Break the rule unless there is any HTTP answer."""
+        if answer.status is None:
+            raise Broken("an HTTP answer", is_late=answer.is_late)
+
+    def close(self) -> None:
+        """End what the bench started."""
+
+
+def now() -> str:
+    """The present moment as documents write it."""
+    return timestamps.write(wall())

@@ -1,0 +1,385 @@
+"""The kit as manager and referee of one player."""
+
+import itertools
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from agentleague.conformance.bench import Bench, Fields, now
+from agentleague.conformance.exchange import Answer
+from agentleague.conformance.launch import Launch
+from agentleague.conformance.limits import Limits
+from agentleague.conformance.listener import Listener, Received, Reply, acknowledge, refuse_unknown
+from agentleague.conformance.peer import Peer
+from agentleague.conformance.rules import NotReached
+from agentleague.conformance.target import Target, find, free_port, open_manager, start
+from agentleague.dialects import requests
+from agentleague.dialects.answers import read_answer, read_pushed
+from agentleague.dialects.table import DIALECTS
+from agentleague.errors import LeagueError
+from agentleague.protocol.codec import encode, taken_by
+from agentleague.protocol.messages import (
+    MESSAGES,
+    ChooseParityResponse,
+    GameJoinAck,
+    GameOver,
+    Message,
+)
+from agentleague.runtime.clock import stopwatch
+
+LEAGUE_ID = "league_check_even_odd"
+PLAYER_ID, OPPONENT_ID = "P01", "P02"
+TOKEN, REFEREE_TOKEN = "tok_P01_c0ffee", "tok_REF01_c0ffee"
+FORMS = ("tool", "choose", "type", "message", "bare", "lower", "mcp")
+MATCH_ID = re.compile(rb'"match_id": ?"(R\d+M1)"')
+REGISTRATION = "LEAGUE_REGISTER_REQUEST"
+TAKEN = taken_by("manager")
+JOIN, CHOICE = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"
+READ_WITH = ("message_type", "match_id", "game_result", "action_required")
+PUSHES = {"GAME_INVITATION": JOIN, "CHOOSE_PARITY_CALL": CHOICE, "GAME_ERROR": CHOICE}
+RECORD = {"wins": 0, "losses": 0, "draws": 0, "points": 0}
+
+
+class Match(Struct, frozen=True):
+    """A match of the kit's, whose other player exists in messages only."""
+
+    match_id: str
+    conversation_id: str
+    round_id: int
+
+
+class Said(Struct, kw_only=True):
+    """What a player answered to a question: in the answer itself, or pushed later."""
+
+    answer: Answer
+    fields: Fields  # as it wrote them
+    message: Message | None  # as our own league reads it; None if that is nothing
+
+    @property
+    def joins(self) -> bool:
+        """Whether it takes part."""
+        return isinstance(self.message, GameJoinAck) and self.message.accept is not False
+
+    @property
+    def choice(self) -> Any:
+        """What it chose, leniently read; None if that is nothing."""
+        is_choice = isinstance(self.message, ChooseParityResponse)
+        return self.message.parity_choice if is_choice else None  # type: ignore[union-attr]
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it refused the question as such."""
+        return self.answer.error is not None or (self.answer.status or 0) >= 400
+
+    @property
+    def is_legal(self) -> bool:
+        """Whether it chose exactly `even` or `odd`."""
+        return isinstance(self.choice, str) and self.choice in ("even", "odd")
+
+
+class PlayerBench(Bench):
+    """A player, whose manager and referee are the kit."""
+
+    role = "player"
+    sender = "referee:REF01"
+
+    def __init__(self, target: Target, limits: Limits) -> None:
+        self.target = target
+        self.pushes = False  # It acknowledges questions, and answers them by requests of its own.
+        self.manager = open_manager(target, manage)
+        self.referee = Listener("referee", take_push, bind=target.bind)
+        self.launch: Launch | None = None
+        self._rounds = itertools.count(1)
+        self._begun: dict[str, Match] = {}  # matches to which it was invited, and not told the end
+        self._controls: set[str] = set()  # those of them that no rule is about
+        self._ends_matches = True
+        self._folder = TemporaryDirectory(prefix="league-check-", ignore_cleanup_errors=True)
+        try:
+            self.launch = start(target, limits, self.places(self.manager.url))
+            url = find(target, limits, self.launch, self.manager)
+            super().__init__(Peer(url, limits), limits)
+            self.speaks = self.find_dialects()
+        except BaseException:
+            self.close()
+            raise
+
+    def places(self, manager: str) -> dict[str, str]:
+        """What is filled into the command: its manager, a free port, an empty folder."""
+        port = str(free_port(self.target.bind))
+        folder = f"{self._folder.name}/{port}"
+        return {"manager": manager, "port": port, "dir": folder}
+
+    @property
+    def registration(self) -> Received | None:
+        """What the player registered with at the kit's manager, if it did."""
+        asked = (each for each in self.manager.received if each.name == REGISTRATION)
+        return next(asked, None)
+
+    def begin_rule(self) -> None:
+        super().begin_rule()
+        self._end(list(self._begun))
+
+    def control(self) -> Fields:
+        self._end(self._controls & self._begun.keys())
+        match = self.match()
+        self._controls.add(match.match_id)
+        return self.invitation(match)
+
+    def keep(self, what: str, sent: bytes, answer: Answer) -> Answer:
+        found = MATCH_ID.search(sent) if b"GAME_INVITATION" in sent else None
+        if found:
+            match_id = found[1].decode()
+            number = int(re.sub(r"\D", "", match_id.partition("M")[0]) or 0)
+            self._begun[match_id] = Match(match_id, f"conv-r{number}m1-001", number)
+        return super().keep(what, sent, answer)
+
+    def _end(self, match_ids: Iterable[str]) -> None:
+        """Tell the end of matches: some players are in one at a time, until it is over."""
+        for match_id in match_ids:
+            match = self._begun.pop(match_id)
+            self._controls.discard(match_id)
+            if self._ends_matches:
+                told = msgspec.convert(self.game_over(match), GameOver)
+                body = self.dialect.write(told, self.next_id())
+                answer = self.peer.post(body, seconds=self.limits.game_over)
+                self._ends_matches = not answer.is_late  # Else it takes as long each time.
+
+    def is_taken(self, answer: Answer) -> bool:
+        if isinstance(self.read(self.control(), answer), GameJoinAck):
+            return self.said_to(self.control(), answer).joins
+        asked = next((each.sent for each in self.exchanges if each.answer is answer), b"")
+        found = MATCH_ID.search(asked) if self.pushes else None
+        message = self.control() | {"match_id": found[1].decode() if found else ""}
+        return bool(found) and self.said_to(message, answer, self.limits.join).joins
+
+    def match(self) -> Match:
+        """A match that was never spoken of before."""
+        number = next(self._rounds)
+        return Match(f"R{number}M1", f"conv-r{number}m1-001", number)
+
+    def invitation(self, match: Match, **fields: Any) -> Fields:
+        """GAME_INVITATION, with the fields of documents 001 and 004."""
+        usual = {"game_type": "even_odd", "opponent_id": OPPONENT_ID, "role_in_match": "PLAYER_A"}
+        return self.about("GAME_INVITATION", match, **usual | fields)
+
+    def call(self, match: Match, **fields: Any) -> Fields:
+        """CHOOSE_PARITY_CALL, with the fields of documents 001 and 004."""
+        context = {"opponent_id": OPPONENT_ID, "round_id": match.round_id, "your_standings": RECORD}
+        asked = self.about("CHOOSE_PARITY_CALL", match, game_type="even_odd", context=context)
+        return asked | {"deadline": asked["timestamp"]} | fields
+
+    def game_over(self, match: Match, **fields: Any) -> Fields:
+        """GAME_OVER of a match that the player won."""
+        result = {
+            "status": "WIN",
+            "winner_player_id": PLAYER_ID,
+            "drawn_number": 8,
+            "number_parity": "even",
+            "choices": {PLAYER_ID: "even", OPPONENT_ID: "odd"},
+            "reason": f"{PLAYER_ID} chose even, number was 8 (even)",
+        }
+        usual: Fields = {"game_type": "even_odd", "game_result": result}
+        return self.about("GAME_OVER", match, **usual | fields)
+
+    def about(self, message_type: str, match: Match, **fields: Any) -> Fields:
+        """A message of a match to the player."""
+        given = {
+            "conversation_id": match.conversation_id,
+            "league_id": LEAGUE_ID,
+            "round_id": match.round_id,
+            "match_id": match.match_id,
+            "player_id": PLAYER_ID,
+            "referee_endpoint": self.referee.url,
+            "auth_token": REFEREE_TOKEN,
+        }
+        return self.message(message_type) | given | fields
+
+    def read(self, asked: Fields, answer: Answer) -> Message | None:
+        """What the player answered, as our own league reads it; None if that is nothing."""
+        told = {name: value for name, value in asked.items() if name in READ_WITH}
+        message = msgspec.convert(told, MESSAGES[asked["message_type"]].cls)
+        if answer.status is None:
+            return None
+        try:
+            return read_answer(message, answer.status, answer.body)
+        except LeagueError:
+            return None
+
+    def invite(self, match: Match, **fields: Any) -> Said:
+        """Invite it to a match."""
+        return self.question(self.invitation(match, **fields), self.limits.join)
+
+    def choose(self, match: Match, **fields: Any) -> Said:
+        """Ask it for its choice in a match to which it was invited."""
+        return self.question(self.call(match, **fields), self.limits.move)
+
+    def question(self, message: Fields, seconds: float) -> Said:
+        """Ask, and wait for the answer, also for one that is pushed, all in so many seconds."""
+        until = stopwatch() + seconds
+        answer = self.ask(message, seconds=seconds)
+        return self.said_to(message, answer, max(0.0, until - stopwatch()))
+
+    def said_to(self, message: Fields, answer: Answer, seconds: float = 0.0) -> Said:
+        """What an answer to a message says, or what the player pushes in these seconds."""
+        found = self.read(message, answer)
+        is_silent = answer.status is None or answer.status >= 300 or answer.error is not None
+        if found is None and self.pushes and not is_silent:
+            pushed = self.pushed(message, seconds)
+            if pushed:
+                self.exchanges.append(pushed.exchange())
+                asked = MESSAGES[PUSHES[message["message_type"]]].cls
+                with suppress(LeagueError, msgspec.ValidationError):
+                    read = read_pushed(PUSHES[message["message_type"]], encode(pushed.params()))
+                    found = msgspec.convert(read, asked)
+                return Said(answer=pushed.exchange().answer, fields=pushed.params(), message=found)
+        return Said(answer=answer, fields=self.said(answer), message=found)
+
+    def pushed(self, message: Fields, seconds: float) -> Received | None:
+        """The answer to a message that the player brought by itself."""
+        name, match_id = PUSHES.get(message["message_type"]), message.get("match_id")
+
+        def is_it(received: Received) -> bool:
+            return received.name == name and _find(received.params(), "match_id") == match_id
+
+        return self.referee.wait_for(is_it, seconds)
+
+    def find_dialects(self) -> list[str]:
+        """The forms in which the player joins; the first of them is used from here on."""
+        found: list[str] = []
+        others = [each for each in DIALECTS if each not in FORMS]
+        matches: dict[str, str] = {}  # match -> the form in which it was offered
+        for name in (*FORMS, *others):
+            if found and name in others:
+                break
+            self.dialect = DIALECTS[name]
+            invitation = self.control()
+            matches[invitation["match_id"]] = name
+            if self.is_taken(self.ask(invitation, seconds=self.limits.join)):
+                found.append(name)
+            if name == FORMS[-1] and not found:
+                found += self._pushed_for(matches)
+        self.dialect = DIALECTS[found[0] if found else FORMS[0]]
+        if found[:2] == ["tool", "choose"]:  # They differ in the call for a choice alone.
+            match = self.match()
+            self.invite(match)
+            if self.question(self.call(match), self.limits.join).is_refused:
+                del found[0]
+                self.dialect = DIALECTS[found[0]]
+        return found
+
+    def _pushed_for(self, matches: dict[str, str]) -> list[str]:
+        """The forms to which the player has pushed, or pushes now, a join."""
+
+        def is_join(received: Received) -> bool:
+            return received.name == JOIN
+
+        acknowledged = any(each.answer.status == 200 for each in self.exchanges)
+        if not acknowledged or not self.referee.wait_for(is_join, self.limits.join):
+            return []
+        self.pushes = True
+        self.referee.wait_for(lambda _: False, self.limits.quiet)  # Others may follow it.
+        ids = {_find(each.params(), "match_id") for each in self.referee.received if is_join(each)}
+        return [name for match_id, name in matches.items() if match_id in ids]
+
+    def from_manager(self, message_type: str, **fields: Any) -> Fields:
+        """A message of the kit's manager."""
+        sender = {"sender": "league_manager", "league_id": LEAGUE_ID}
+        return self.message(message_type) | sender | fields
+
+    def restart_manager(self, between: Any) -> None:
+        """End the kit's manager, do something, and begin it anew where it was."""
+        before = self.manager
+        before.close()
+        try:
+            between()
+        finally:
+            try:
+                self.manager = Listener("manager", manage, bind=self.target.bind, port=before.port)
+            except OSError as error:
+                raise NotReached(f"port {before.port} was taken meanwhile ({error})") from None
+            self.manager.received[:0] = before.received
+
+    def close(self) -> None:
+        if self.launch:
+            self.launch.close()
+        self.referee.close()
+        self.manager.close()
+        self._folder.cleanup()
+
+
+def _find(fields: Any, name: str) -> Any:
+    """The value of a field, however deep it stands."""
+    if not isinstance(fields, dict):
+        return None
+    inner = (_find(each, name) for each in fields.values())
+    return fields[name] if name in fields else next((each for each in inner if each), None)
+
+
+def accept(received: Received) -> Reply:
+    """What a manager answers a player that it takes in."""
+    return received.result(
+        {
+            "protocol": "league.v2",
+            "message_type": "LEAGUE_REGISTER_RESPONSE",
+            "sender": "league_manager",
+            "timestamp": now(),
+            "conversation_id": received.params().get("conversation_id", "conv-register"),
+            "status": "ACCEPTED",
+            "player_id": PLAYER_ID,
+            "league_id": LEAGUE_ID,
+            "auth_token": TOKEN,
+            "reason": None,
+        }
+    )
+
+
+def take_push(received: Received) -> Reply:
+    """What the kit's referee answers a player that brings its answer."""
+    if received.name in (JOIN, CHOICE):
+        return received.result({"message_type": "PUSH_ACK", "status": "ACKNOWLEDGED"})
+    return acknowledge(received)
+
+
+def _read_without_envelope(received: Received) -> None:
+    """Read a registration whose time or protocol is wrong: rules of their own are about these."""
+    body = received.fields() or {}
+    if received.name != REGISTRATION:
+        return
+    found = requests.read_request(encode(_stripped(body)), TAKEN, path=received.path)
+    if found.message:
+        received.incoming = found
+
+
+def _stripped(fields: Fields) -> Fields:
+    kept = {name: value for name, value in fields.items() if name not in ("timestamp", "protocol")}
+    return {name: _stripped(x) if isinstance(x, dict) else x for name, x in kept.items()}
+
+
+def manage(received: Received, status: str = "RUNNING_LEAGUE") -> Reply:
+    """What the kit's manager answers a player: no more than the documents have."""
+    if received.message is None:
+        _read_without_envelope(received)
+    if received.name == REGISTRATION and received.message:
+        return accept(received)
+    if received.name == "LEAGUE_QUERY" and received.message:
+        data: Fields = {"status": status, "standings": [], "next_match": None}
+        answer: Fields = {"message_type": "LEAGUE_QUERY_RESPONSE", "success": True, "data": data}
+        answer["status"] = status
+        return received.result(answer | {"query_type": received.params().get("query_type", "")})
+    return refuse_unknown(received)
+
+
+def registered(bench: PlayerBench) -> Received:
+    """The registration, for rules about it."""
+    found = bench.registration
+    if found is None:
+        raise NotReached(
+            "it did not register at the kit's manager; start it with --command, with {manager} "
+            "where its manager's URL belongs"
+        )
+    return found

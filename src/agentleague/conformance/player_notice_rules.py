@@ -1,0 +1,285 @@
+"""The rules about what a player is only told: rounds, tables, results, errors."""
+
+from typing import Any
+
+from agentleague.conformance.bench import Fields
+from agentleague.conformance.player_bench import OPPONENT_ID, PLAYER_ID, PlayerBench
+from agentleague.conformance.player_choice_rules import expect
+from agentleague.conformance.rules import Broken, NotApplicable, Rules, Tier
+from agentleague.conformance.wire import refusal
+
+NOTICES = Rules("player")
+MUST, SHOULD, ROBUST, PLUS = Tier
+ANY_ANSWER = "any answer acknowledges, and without one the league goes on"
+JOINS = "player.invitation.is-answered"
+TABLE = [
+    {"rank": 1, "player_id": OPPONENT_ID, "display_name": "Beta", "played": 1, "wins": 1,
+     "draws": 0, "losses": 0, "points": 3},
+    {"rank": 2, "player_id": PLAYER_ID, "display_name": "Alpha", "played": 1, "wins": 0,
+     "draws": 0, "losses": 1, "points": 0},
+]  # fmt: skip
+
+
+def acknowledged(bench: PlayerBench, message: Fields, seconds: float | None = None) -> Fields:
+    """What it answers to a notice; the rule is broken if that is no acknowledgement."""
+    answer = bench.ask(message, seconds=seconds)
+    if answer.status is None or answer.status >= 400 or refusal(answer):
+        raise Broken(f"{message['message_type']} is acknowledged", is_late=answer.is_late)
+    return bench.said(answer)
+
+
+def announcement(bench: PlayerBench, **fields: Any) -> Fields:
+    """ROUND_ANNOUNCEMENT of a round in which the player has a match."""
+    match = bench.match()
+    row = {
+        "match_id": match.match_id,
+        "game_type": "even_odd",
+        "player_A_id": PLAYER_ID,
+        "player_B_id": OPPONENT_ID,
+        "referee_endpoint": bench.referee.url,
+    }
+    given: Fields = {"round_id": match.round_id, "matches": [row]}
+    return bench.from_manager("ROUND_ANNOUNCEMENT", **given | fields)
+
+
+def league_completed(bench: PlayerBench) -> Fields:
+    """LEAGUE_COMPLETED of the kit's league."""
+    champion = {"player_id": OPPONENT_ID, "display_name": "Beta", "points": 3}
+    return bench.from_manager(
+        "LEAGUE_COMPLETED", total_rounds=1, total_matches=1, champion=champion,
+        final_standings=TABLE,
+    )  # fmt: skip
+
+
+@NOTICES.rule(
+    "notice.round-announcement",
+    SHOULD,
+    number="R-FORM-12",
+    source="document 001 section 3.1",
+    says="A player acknowledges ROUND_ANNOUNCEMENT within 10 seconds.",
+    mend='Answer notify_round with {"status": "ACKNOWLEDGED"}.',
+    needs=(JOINS,),
+    implies=("player.notice.free-round", "player.notice.says-acknowledged"),
+    leniency=ANY_ANSWER,
+)
+def round_announcement(bench: PlayerBench) -> None:
+    acknowledged(bench, announcement(bench))
+
+
+@NOTICES.rule(
+    "notice.free-round",
+    ROBUST,
+    number="R-FORM-12",
+    source="document 001 section 3.1",
+    says="A player acknowledges a round in which it has no match.",
+    mend="Look for your own id in the matches of a round, and expect that it is not there.",
+    needs=("player.notice.round-announcement",),
+)
+def free_round(bench: PlayerBench) -> None:
+    if refusal(bench.ask(announcement(bench))):
+        raise NotApplicable("it does not take ROUND_ANNOUNCEMENT at all")
+    acknowledged(bench, announcement(bench, matches=[]))
+
+
+@NOTICES.rule(
+    "notice.standings",
+    SHOULD,
+    number="R-FORM-12",
+    source="document 001 section 3.2",
+    says="A player acknowledges LEAGUE_STANDINGS_UPDATE within 10 seconds.",
+    mend='Answer update_standings with {"status": "ACKNOWLEDGED"}.',
+    needs=(JOINS,),
+    leniency=ANY_ANSWER,
+)
+def standings(bench: PlayerBench) -> None:
+    acknowledged(bench, bench.from_manager("LEAGUE_STANDINGS_UPDATE", round_id=1, standings=TABLE))
+
+
+@NOTICES.rule(
+    "notice.round-completed",
+    SHOULD,
+    number="R-FORM-12",
+    source="document 001 section 3.3",
+    says="A player acknowledges ROUND_COMPLETED within 10 seconds, also of the last round.",
+    mend='Answer notify_round_completed with {"status": "ACKNOWLEDGED"}.',
+    needs=(JOINS,),
+    leniency=ANY_ANSWER,
+)
+def round_completed(bench: PlayerBench) -> None:
+    for following in (2, None):
+        fields: Fields = {"round_id": 1, "matches_played": 1, "next_round_id": following}
+        acknowledged(bench, bench.from_manager("ROUND_COMPLETED", **fields))
+
+
+@NOTICES.rule(
+    "notice.says-acknowledged",
+    SHOULD,
+    number="R-FORM-12",
+    source="document 001 section 3.1",
+    says="A player acknowledges with the `status` ACKNOWLEDGED.",
+    mend='Answer what you are only told with {"status": "ACKNOWLEDGED"} in `result`.',
+    needs=("player.notice.round-announcement",),
+    leniency="any answer acknowledges",
+)
+def says_acknowledged(bench: PlayerBench) -> None:
+    expect(acknowledged(bench, announcement(bench)), status="ACKNOWLEDGED")
+
+
+RESULTS: dict[str, Fields] = {
+    "win": {},
+    "draw": {
+        "status": "DRAW",
+        "winner_player_id": None,
+        "drawn_number": 4,
+        "number_parity": "even",
+        "choices": {PLAYER_ID: "odd", OPPONENT_ID: "odd"},
+        "reason": "Both chose odd, number was 4 (even) - both incorrect",
+    },
+    "technical loss": {
+        "status": "TECHNICAL_LOSS",
+        "winner_player_id": OPPONENT_ID,
+        "drawn_number": None,
+        "number_parity": None,
+        "choices": {PLAYER_ID: None, OPPONENT_ID: "odd"},
+        "reason": f"{PLAYER_ID} failed to respond within timeout - {OPPONENT_ID} wins by default",
+    },
+}
+
+
+def _told(bench: PlayerBench, ending: str, times: int = 1, *, is_invited: bool = True) -> None:
+    match = bench.match()
+    if is_invited:
+        bench.invite(match)
+        bench.choose(match)
+    result = {"game_result": RESULTS[ending]} if RESULTS[ending] else {}
+    for _ in range(times):
+        acknowledged(bench, bench.game_over(match, **result), bench.limits.game_over)
+
+
+@NOTICES.rule(
+    "notice.game-over",
+    SHOULD,
+    number="R-MATCH-10",
+    source="document 004 section 5.3",
+    says="A player acknowledges GAME_OVER within 5 seconds.",
+    mend='Answer notify_match_result with {"status": "ACKNOWLEDGED"}.',
+    needs=(JOINS,),
+    implies=("player.notice.draw", "player.notice.technical-loss", "player.notice.game-over-twice"),
+    leniency="whatever is answered to it, the report follows",
+)
+def game_over(bench: PlayerBench) -> None:
+    _told(bench, "win")
+
+
+@NOTICES.rule(
+    "notice.draw",
+    SHOULD,
+    number="R-MSG-07",
+    source="document 004 section 5.3.2",
+    says="A player acknowledges a draw, whose winner is null.",
+    mend="Expect that winner_player_id is null.",
+    needs=("player.notice.game-over",),
+)
+def draw(bench: PlayerBench) -> None:
+    _told(bench, "draw")
+
+
+@NOTICES.rule(
+    "notice.technical-loss",
+    SHOULD,
+    number="R-MSG-07",
+    source="document 004 section 5.3.2",
+    says="A player acknowledges a technical loss, whose number and choices are null.",
+    mend="Expect that drawn_number, number_parity and a choice are null.",
+    needs=("player.notice.game-over",),
+)
+def technical_loss(bench: PlayerBench) -> None:
+    _told(bench, "technical loss")
+
+
+@NOTICES.rule(
+    "notice.game-over-twice",
+    ROBUST,
+    number="R-MATCH-10",
+    source="document 004 section 5.3",
+    says="A player acknowledges the same GAME_OVER a second time.",
+    mend="Acknowledge it again: the referee did not get your first answer.",
+    needs=("player.notice.game-over",),
+)
+def game_over_twice(bench: PlayerBench) -> None:
+    _told(bench, "win", times=2)
+
+
+@NOTICES.rule(
+    "notice.game-over-of-no-match",
+    ROBUST,
+    number="R-MATCH-10",
+    source="document 004 section 5.3",
+    says="A player answers GAME_OVER of a match that it does not know, and goes on.",
+    mend="Acknowledge it, or refuse it with an error: you may have been started again.",
+    needs=(JOINS,),
+)
+def game_over_of_no_match(bench: PlayerBench) -> None:
+    answer = bench.ask(bench.game_over(bench.match()), seconds=bench.limits.game_over)
+    if answer.status is None or answer.status >= 500:
+        raise Broken("any answer", is_late=answer.is_late)
+    bench.still_takes("the end of a match that it does not know")
+
+
+@NOTICES.rule(
+    "notice.game-error",
+    SHOULD,
+    number="R-MATCH-08",
+    source="document 003 section 4.10.2",
+    says="A player acknowledges GAME_ERROR.",
+    mend='Answer notify_game_error with {"status": "ACKNOWLEDGED"}.',
+    needs=(JOINS,),
+    leniency=ANY_ANSWER,
+)
+def game_error(bench: PlayerBench) -> None:
+    match = bench.match()
+    bench.invite(match)
+    retry = {"retry_count": 1, "max_retries": 3, "next_retry_at": bench.control()["timestamp"]}
+    error = bench.about(
+        "GAME_ERROR", match, error_code="E001", error_description="TIMEOUT_ERROR",
+        affected_player=PLAYER_ID, action_required="CHOOSE_PARITY_RESPONSE", retry_info=retry,
+        consequence="Technical loss if max retries exceeded",
+    )  # fmt: skip
+    acknowledged(bench, error)
+
+
+@NOTICES.rule(
+    "notice.error-about-another",
+    ROBUST,
+    number="R-MATCH-08",
+    source="document 003 section 4.10.2",
+    says="A player goes on after GAME_ERROR about its opponent, or about no match it knows.",
+    mend="Take GAME_ERROR as news: it may concern the other player.",
+    needs=(JOINS,),
+)
+def error_about_another(bench: PlayerBench) -> None:
+    match = bench.match()
+    fields: Fields = {"error_code": "E009", "affected_player": OPPONENT_ID}
+    answer = bench.ask(bench.about("GAME_ERROR", match, **fields))
+    if answer.status is None or answer.status >= 500:
+        raise Broken("any answer", is_late=answer.is_late)
+    bench.still_takes("an error about its opponent")
+
+
+@NOTICES.rule(
+    "notice.any-order",
+    ROBUST,
+    number="R-FLOW-01",
+    source="document 001 section 3",
+    says="A player goes on when notices come out of order, or twice.",
+    mend="Do not rely on the order of notices: a slow one may come last.",
+    needs=(JOINS,),
+)
+def any_order(bench: PlayerBench) -> None:
+    completed = bench.from_manager("ROUND_COMPLETED", round_id=99, matches_played=0)
+    table = bench.from_manager("LEAGUE_STANDINGS_UPDATE", round_id=99, standings=[])
+    for message in (completed, table, announcement(bench), completed, announcement(bench)):
+        answer = bench.ask(message)
+        if answer.status is None or answer.status >= 500:
+            raise Broken("any answer", is_late=answer.is_late)
+    bench.still_takes("notices out of order")

@@ -1,0 +1,399 @@
+"""Managers that are wrong in one way each: ours, behind a relay that changes what it says or hears.
+
+A row says what is wrong, which rule finds it, and the change.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from conformance.between import nothing
+from conformance.manager_changes import (
+    COMPLETED,
+    END,
+    FALSE,
+    PLAYER,
+    QUERY,
+    REFEREE,
+    REPORT,
+    ROUND,
+    TABLE,
+    another_id_if_repeated,
+    answer,
+    answers,
+    asks,
+    bare_start,
+    completed_early,
+    counts_more,
+    data,
+    first_match,
+    first_token_for_the_second,
+    has_error,
+    hears,
+    is_after_the_end,
+    is_late,
+    is_technical,
+    let_in,
+    mended,
+    meta,
+    numbered,
+    only,
+    refuse,
+    respelled,
+    rows,
+    same_player_twice,
+    say,
+    sends,
+    stops_at_an_error,
+    swallow,
+    taken,
+    technical_as_draw,
+    tells_referees_nothing,
+    to,
+    told,
+    two_points,
+    with_a_token_of,
+    without_names,
+)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong manager."""
+
+    says: str
+    rule: str
+    change: Callable = lambda known: (nothing, nothing)  # (Known) -> (before, after)
+    settings: dict = field(default_factory=dict)
+
+    @property
+    def id(self):
+        return self.says.replace(" ", "_")
+
+
+WRONG = [
+    Wrong(
+        "takes no referees",
+        "registration.referee-is-accepted",
+        lambda known: (
+            lambda p: refuse(-32601)(p) if b"referee_meta" in p.request.body else None,
+            nothing,
+        ),
+    ),
+    Wrong(
+        "takes no players",
+        "registration.player-is-accepted",
+        hears(PLAYER, refuse(-32601, "Method not found")),
+    ),
+    Wrong(
+        "gives referees no token",
+        "registration.gives-a-token",
+        answers(REFEREE, answer(auth_token=...)),
+    ),
+    Wrong(
+        "gives two players one id",
+        "registration.ids-differ",
+        answers(
+            PLAYER, answer(player_id="P01"), lambda p: p.answer.message.get("player_id") == "P03"
+        ),
+    ),
+    Wrong("gives two players one token", "registration.tokens-differ", first_token_for_the_second),
+    Wrong(
+        "leaves the league out of its answer",
+        "registration.answer-is-complete",
+        answers(REFEREE, answer(league_id=...)),
+    ),
+    Wrong(
+        "has ids of its own",
+        "registration.ids-are-documented",
+        respelled((rb"\bP0(\d)", rb"pl-\1"), (rb"\bpl-(\d)", rb"P0\1")),
+    ),
+    Wrong(
+        "makes a conversation of its own for each answer",
+        "registration.repeats-the-conversation",
+        answers(PLAYER, answer(conversation_id="conv-mine")),
+    ),
+    Wrong(
+        "takes players without an end point",
+        "registration.no-endpoint",
+        only(lambda x: "contact_endpoint" not in x, mended(contact_endpoint="")),
+    ),
+    Wrong(
+        "takes players without a name",
+        "registration.no-name",
+        only(lambda x: x and "display_name" not in x, mended(display_name="Anybody")),
+    ),
+    Wrong(
+        "takes null for an end point",
+        "registration.null-endpoint",
+        only(lambda x: x.get("contact_endpoint", "") is None, mended(contact_endpoint="")),
+    ),
+    Wrong(
+        "takes a number for an end point",
+        "registration.endpoint-is-no-text",
+        only(lambda x: type(x.get("contact_endpoint")) is int, mended(contact_endpoint="")),
+    ),
+    Wrong(
+        "takes players of version 1",
+        "registration.other-version",
+        mended(protocol_version="2.0.0"),
+    ),
+    Wrong("takes players of chess", "registration.other-game", mended(game_types=["even_odd"])),
+    Wrong(
+        "rejects without a reason",
+        "registration.rejection-is-documented",
+        answers(PLAYER, answer(reason=None), lambda p: "chess" in meta(p).get("game_types", ())),
+    ),
+    Wrong(
+        "gives who registers again another id",
+        "registration.repeated",
+        another_id_if_repeated,
+    ),
+    Wrong(
+        "has a table before the league begins",
+        "query.before-the-start",
+        answers(QUERY, told(data={"standings": []}), lambda p: b"E030" in p.answer.body),
+    ),
+    Wrong(
+        "never begins",
+        "league.starts",
+        sends(ROUND, swallow),
+    ),
+    Wrong(
+        "forgets one player",
+        "announcement.reaches-everybody",
+        sends(ROUND, swallow, to("P03")),
+    ),
+    Wrong(
+        "announces players whom nobody knows",
+        "announcement.names-the-matches",
+        sends(ROUND, first_match(player_B_id="P55")),
+    ),
+    Wrong(
+        "lets a player play twice in a round",
+        "announcement.nobody-plays-twice",
+        sends(ROUND, same_player_twice),
+    ),
+    Wrong(
+        "announces rounds of no league",
+        "announcement.is-complete",
+        sends(ROUND, say(league_id=...)),
+    ),
+    Wrong(
+        "names matches in its own way",
+        "announcement.match-ids",
+        respelled((rb"\bR(\d)M(\d)", rb"match-\1-\2"), (rb"\bmatch-(\d)-(\d)", rb"R\1M\2")),
+    ),
+    Wrong(
+        "tells each player its own match alone",
+        "announcement.same-for-all",
+        sends(ROUND, lambda p: p.request.say(matches=p.request.message["matches"][:1]), to("P02")),
+    ),
+    Wrong(
+        "calls with the message type",
+        "announcement.method",
+        sends(ROUND, lambda p: setattr(p.request, "fields", p.request.fields | {"method": ROUND})),
+    ),
+    Wrong(
+        "tells referees nothing",
+        "assignment.referee-is-told",
+        tells_referees_nothing,
+    ),
+    Wrong(
+        "tells referees no end points",
+        "assignment.names-the-players",
+        sends("START_MATCH", bare_start),
+    ),
+    Wrong("lets in who is late", "registration.late", answers(PLAYER, let_in, is_late)),
+    Wrong(
+        "knows no token of a player that comes back",
+        "registration.with-its-token",
+        hears(PLAYER, refuse(), lambda p: "auth_token" in p.request.message),
+    ),
+    Wrong(
+        "answers no queries",
+        "query.standings",
+        answers(QUERY, refuse(-32601), lambda p: p.answer.message.get("success") is True),
+    ),
+    Wrong(
+        "does not say that a query succeeded",
+        "query.answer-is-documented",
+        answers(QUERY, answer(success=...), lambda p: p.answer.message.get("success") is True),
+    ),
+    Wrong(
+        "answers queries of no type that there is",
+        "query.unknown-type",
+        answers(QUERY, told(), asks("GET_WEATHER_FORECAST")),
+    ),
+    Wrong(
+        "knows players that there are not",
+        "query.unknown-player",
+        answers(QUERY, told(data={"player_stats": {}}), asks("GET_PLAYER_STATS")),
+    ),
+    Wrong(
+        "tells a player's next match to whoever asks",
+        "query.without-token",
+        answers(QUERY, told(), lambda p: "auth_token" not in p.request.message),
+    ),
+    Wrong(
+        "takes any token in a query",
+        "query.wrong-token",
+        answers(QUERY, told(), lambda p: FALSE in p.request.message.get("auth_token", "")),
+    ),
+    Wrong(
+        "takes any token in a report",
+        "report.wrong-token",
+        with_a_token_of(lambda x: FALSE in x.get("auth_token", "")),
+    ),
+    Wrong(
+        "lets players report",
+        "report.token-of-a-player",
+        with_a_token_of(lambda x: "tok_P" in x.get("auth_token", "")),
+    ),
+    Wrong(
+        "takes reports from any referee",
+        "report.of-another-referee",
+        with_a_token_of(
+            lambda x: (
+                str(x.get("auth_token")).startswith("tok_REF") and FALSE not in x["auth_token"]
+            )
+        ),
+    ),
+    Wrong(
+        "takes reports of matches that there are not",
+        "report.unknown-match",
+        answers(REPORT, taken, lambda p: "M77" in p.request.message["match_id"]),
+    ),
+    Wrong(
+        "takes reports without a result",
+        "report.without-result",
+        answers(REPORT, taken, lambda p: "result" not in p.request.message),
+    ),
+    Wrong(
+        "says no more than a number in an error",
+        "error.is-a-league-error",
+        answers(REPORT, data(), has_error),
+    ),
+    Wrong("has one number for all tokens", "error.has-the-number", answers(REPORT, numbered)),
+    Wrong(
+        "does not say what it refuses",
+        "error.names-the-message",
+        answers(REPORT, data(original_message_type=...), has_error),
+    ),
+    Wrong(
+        "takes no reports",
+        "report.is-taken",
+        answers(REPORT, refuse(-32603), lambda p: not has_error(p)),
+    ),
+    Wrong(
+        "acknowledges without saying what",
+        "report.answer-is-documented",
+        answers(REPORT, answer(match_id=...)),
+    ),
+    Wrong(
+        "takes reports without a token",
+        "report.without-token",
+        with_a_token_of(lambda x: "auth_token" not in x),
+    ),
+    Wrong(
+        "counts a report twice",
+        "report.counts-once",
+        counts_more(lambda p: "duplicate" in p.answer.message),
+    ),
+    Wrong(
+        "believes the last report",
+        "report.first-counts",
+        counts_more(lambda p: b"E044" in p.answer.body),
+    ),
+    Wrong(
+        "says yes to a report that contradicts another",
+        "report.contradiction",
+        answers(REPORT, taken, lambda p: b"E044" in p.answer.body and b"R3" not in p.request.body),
+    ),
+    Wrong("ends a round with its first match", "round.is-not-completed-early", completed_early),
+    Wrong(
+        "stops after the first round",
+        "round.is-followed",
+        sends(ROUND, swallow, lambda p, known: p.request.message["round_id"] == 2),
+    ),
+    Wrong("sends no tables", "standings.are-sent", sends(TABLE, swallow)),
+    Wrong(
+        "has rows without names",
+        "standings.have-everybody",
+        sends(
+            TABLE, lambda p: p.request.say(standings=without_names(p.request.message["standings"]))
+        ),
+    ),
+    Wrong("counts two points for a win", "standings.points", rows(two_points)),
+    Wrong(
+        "does not count what was played",
+        "standings.played",
+        rows(lambda found, known: [row | {"played": row["played"] + 1} for row in found]),
+    ),
+    Wrong(
+        "has the last one first",
+        "standings.order",
+        sends(TABLE, lambda p: p.request.say(standings=p.request.message["standings"][::-1])),
+    ),
+    Wrong("stops when a player refuses a message", "flow.player-that-refuses", stops_at_an_error),
+    Wrong(
+        "ends no round",
+        "round.is-completed",
+        sends(COMPLETED, swallow, lambda p, known: known.called(p).startswith("P")),
+    ),
+    Wrong(
+        "does not tell referees that a round is over",
+        "round.is-completed-for-referees",
+        sends(COMPLETED, swallow, to("REF01")),
+    ),
+    Wrong("sums up nothing", "round.summary", sends(COMPLETED, say(summary=...))),
+    Wrong(
+        "counts a technical loss as a draw",
+        "standings.technical-loss",
+        hears(REPORT, technical_as_draw, is_technical),
+    ),
+    Wrong(
+        "never ends",
+        "league.completed",
+        sends(END, swallow, lambda p, known: known.called(p).startswith("P")),
+    ),
+    Wrong(
+        "does not tell referees the end",
+        "league.completed-for-referees",
+        sends(END, swallow, to("REF02")),
+    ),
+    Wrong("lets everybody meet twice", "schedule.everybody-meets-once", settings={"cycles": 2}),
+    Wrong("miscounts its rounds", "league.end-is-complete", sends(END, say(total_rounds=99))),
+    Wrong(
+        "makes the last one champion",
+        "league.champion",
+        sends(END, say(champion={"player_id": "P04", "display_name": "x", "points": 9})),
+    ),
+    Wrong(
+        "shows three rows at the end",
+        "league.final-table",
+        sends(
+            END,
+            lambda p: p.request.say(final_standings=p.request.message["final_standings"][:3]),
+        ),
+    ),
+    Wrong(
+        "does not say who sends a message",
+        "messages.have-the-envelope",
+        sends(COMPLETED, say(sender=...)),
+    ),
+    Wrong(
+        "has the time of its own zone",
+        "messages.have-the-time-in-utc",
+        sends(TABLE, say(timestamp="2026-01-15T10:30:00+02:00")),
+    ),
+    Wrong(
+        "lets players in after the end",
+        "end.registration",
+        answers(PLAYER, let_in, is_after_the_end),
+    ),
+    Wrong(
+        "takes reports after the end",
+        "end.report",
+        answers(REPORT, taken, lambda p: b"E031" in p.answer.body),
+    ),
+]
