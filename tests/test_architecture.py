@@ -17,8 +17,9 @@ RINGS = [
     {"manager", "referee", "player"},
     {"storage", "transport"},
     {"runtime", "records"},
-    {"sdk", "simulation", "bench", "dashboard", "service"},
-    {"cli", "testing"},
+    {"sdk", "simulation", "bench", "dashboard", "service", "conformance"},
+    {"sweeps", "testing"},
+    {"cli"},
     {"__main__"},
 ]
 RING = {name: number for number, names in enumerate(RINGS) for name in names}
@@ -123,6 +124,22 @@ def test_journals_are_read_through_their_port():
         for path, home in modules()
         for name in imports(path)
         if home != "storage" and name.startswith("agentleague.storage.sqlite")
+    ]
+
+    assert elsewhere == []
+
+
+JUDGED_BY = ("errors", "protocol", "dialects", "conformance", "runtime.clock")
+
+
+def test_the_conformance_kit_judges_without_the_code_of_our_agents():
+    elsewhere = [
+        f"{path.relative_to(PACKAGE)} imports {name}"
+        for path, home in modules()
+        for name in imports(path)
+        if home == "conformance"
+        and name.startswith("agentleague.")
+        and not name.removeprefix("agentleague.").startswith(JUDGED_BY)
     ]
 
     assert elsewhere == []

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from commands_page import commands_page
+from conformance_page import conformance_page
 from example_page import example_page
 from metrics_page import metrics_page
 from settings_page import settings_page
@@ -19,6 +20,7 @@ def pages() -> dict[str, str]:
         "settings.md": settings_page(),
         "metrics.md": metrics_page(),
         "example.md": example_page(),
+        "conformance.md": conformance_page(),
     }
 
 

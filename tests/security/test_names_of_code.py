@@ -198,7 +198,8 @@ RUNNING = {
     "find_spec": {"cli/commands/new.py", "dashboard/process.py", "sweeps/table.py"},
     # `league dashboard` with the directory and game that were typed; a worker of `league serve`.
     "create_subprocess_exec": {"dashboard/process.py", "service/processes.py"},
-    "subprocess": {"service/processes.py"},  # of asyncio, for its types
+    # Of asyncio, for its types; and the command that was typed for `league check`.
+    "subprocess": {"service/processes.py", "conformance/launch.py"},
     "system": {"bench/measure.py", "cli/bench_text.py"},  # the name of a field
 }
 NOBODY = {

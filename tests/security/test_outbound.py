@@ -113,6 +113,13 @@ WAYS = {
     ): "the dashboard, which calls its manager through the guard",
     ("sweeps/engines.py", "create_connection"): "to the Ray that was typed",
     ("sdk/llm_client.py", "connect"): "a player asks its author's model",
+    # `league check` calls the agent that was typed, or that it started on this machine.
+    ("conformance/peer.py", "create_connection"): "to that agent",
+    **{
+        (f"conformance/{name}.py", "connect"): "by the way of peer.py"
+        for name in ("peer", "hostile_rules", "referee_bench")
+    },
+    ("conformance/launch.py", "Popen"): "the command that was typed",
 }
 CLIENTS = {"http.client", "urllib.request", "ftplib", "smtplib", "aiohttp", "httpx", "requests"}
 
@@ -132,7 +139,8 @@ def test_nothing_but_the_guard_opens_a_connection_for_managers_and_referees():
 
     assert found == set(WAYS)
     commands = {"cli/commands/leagues.py", "cli/commands/organise.py"}  # to what was typed
-    assert {name for name, _ in imported} == {*commands, "sdk/llm_client.py"}
+    kit = {"conformance/peer.py"}
+    assert {name for name, _ in imported} == {*commands, *kit, "sdk/llm_client.py"}
 
 
 def test_the_socket_that_finds_the_way_is_a_datagram_socket():

@@ -78,9 +78,10 @@ COMMANDS = {name: what for section in SECTIONS.values() for name, what in sectio
 OWN_MODULES = {"init", "manager", "season", "backup", "restore", "move", "repair"}
 ORGANISER = SECTIONS["Run a league"].keys() - OWN_MODULES  # in one module
 ALIASES = {  # what people type, and the command they mean
+    **dict.fromkeys(("conformance", "lint", "test", "validate"), "check"),
     "create": "new",
-    "follow": "watch",
     **dict.fromkeys(("cross-table", "groups", "knockout", "ladder", "swiss"), "bracket"),
+    "follow": "watch",
     "join": "player",
     "live": "watch",
     "players": "agents",
