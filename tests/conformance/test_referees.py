@@ -153,7 +153,8 @@ def test_a_wrong_referee_is_caught_by_the_rule_meant_for_it(wrong, request, monk
     meant = next(each for each in tried if each.id == f"referee.{wrong.rule}")
 
     if wrong.is_new:
-        with wrong_referee(wrong.change, SHORT if wrong.waits else USUAL) as (_, bench):
+        limits = replace(SHORT if wrong.waits else USUAL, quiet=wrong.quiet)
+        with wrong_referee(wrong.change, limits) as (_, bench):
             outcomes = try_rules(tried, bench)
     else:
         relay, bench = request.getfixturevalue("right_referee")

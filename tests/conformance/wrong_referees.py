@@ -31,6 +31,7 @@ class Wrong:
     change: Callable  # (relay) -> (before, after)
     is_new: bool = False  # It is wrong from its start on, or its rule has to wait.
     waits: bool = False  # The kit has to wait for what does not come.
+    quiet: float = 0.1  # seconds in which the kit sees what it does; a busy machine takes longer
 
     @property
     def id(self):
@@ -292,6 +293,8 @@ WRONG = [
         "it asks for a choice before both have joined",
         "move.after-both-joined",
         does_not_wait_for_joins,
+        is_new=True,
+        quiet=2.0,
     ),
     Wrong(
         "it tells a player what the other chose",

@@ -117,7 +117,7 @@ WAYS = {
     ("conformance/peer.py", "create_connection"): "to that agent",
     **{
         (f"conformance/{name}.py", "connect"): "by the way of peer.py"
-        for name in ("peer", "hostile_rules", "referee_bench")
+        for name in ("peer", "target", "hostile_rules", "referee_bench")
     },
     ("conformance/launch.py", "Popen"): "the command that was typed",
 }

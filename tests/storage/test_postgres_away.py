@@ -172,7 +172,7 @@ def test_a_database_that_is_stopped_or_killed_is_waited_out(own_postgres):
             server.start()
 
             assert [len(answer()) for answer in answers] == [1, 1]
-            assert journal.state == "ok"
+            until(lambda: journal.state == "ok")
             assert journal.find("cup", last + 1, last + 2, b'"a"')[0].seq == last + 1
             last += 3
         assert numbers(url) == [*range(1, 10)]

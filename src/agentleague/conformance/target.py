@@ -3,7 +3,6 @@
 import re
 import socket
 import ssl
-from contextlib import suppress
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -135,9 +134,8 @@ def no_way_to(url: str, limits: Limits) -> str:
         return f"the certificate at {url} is not trusted: {error.verify_message}"
     except OSError:
         if peer.is_tls:
-            with suppress(OSError):
-                socket.create_connection((peer.host, peer.port), limits.connect).close()
-                plain = urlsplit(url)._replace(scheme="http").geturl()
+            plain = urlsplit(url)._replace(scheme="http").geturl()
+            if Peer(plain, limits).is_listening():
                 return f"what listens at {url} speaks no TLS; try {plain}"
         return f"nobody listens at {url}; start the agent, or check its port"
     return ""
