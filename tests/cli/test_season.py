@@ -11,13 +11,15 @@ import pytest
 from agentleague.cli.commands import season as command
 from agentleague.records.reading import event_of, open_league
 from agentleague.records.seasons import has_begun, read_season, season_leagues
+from agentleague.runtime.state_files import write_secrets
 from cli.in_process import league as in_process
+from cli.test_repair import damage
 from cli.test_standings import printed
 from commands import BIN, free_port, league, read_until, started
 from crash.cup import until
 from league.decisions import Decisions
 from memory_league import MemoryLeague
-from records.journals import written
+from records.journals import played, written
 
 SETTINGS = """\
 leagues = 2
@@ -188,6 +190,41 @@ def test_a_league_that_is_missing_or_there_twice_is_said_and_nothing_begins_in_i
     assert all(f"none in {season / '001'}; put that back" in each.stderr for each in missing)
     assert all("002 is a copy of" in each.stderr for each in twice)
     assert not (season / "003").exists()
+
+
+def test_only_the_season_goes_on_with_a_league_of_it(tmp_path, monkeypatch):
+    events = Decisions(2).start().events
+    season = a_season(tmp_path / "the season", events, events)
+    shutil.copytree(season / "002", season / "final")  # A name that no league of it has.
+    again = f"league season '{season}'"
+
+    status = typed("status", "--dir", season / "002")
+    refused = [typed("manager", "--dir", season / each) for each in ("002", "003")]
+    monkeypatch.chdir(season / "002")
+    refused.append(typed("manager", "--dir", "."))
+    other = typed("status", "--dir", season / "final")
+
+    assert f"start it with: {again}" in status.stdout + status.stderr
+    assert [each.returncode for each in refused] == [2] * 3
+    assert all(f"go on with: {again}" in each.stderr for each in refused)
+    assert not (season / "003").exists()
+    assert "start it with: league manager --dir" in other.stdout + other.stderr
+
+
+def test_a_season_goes_on_without_rows_that_are_lost_if_that_is_accepted(tmp_path):
+    text = "leagues = 2\n[league]\nport = 0\nplayers = 4\ndashboard = false\n"
+    season, cup = a_season(tmp_path / "spring", text=text), written(tmp_path / "cup", played())
+    write_secrets(cup, None)
+    damage(cup, len(played()) - 1)
+    league("repair", cup, "--to", season / "001")
+
+    refused = typed("season", season)
+    manager = started(BIN / "league", "season", season, "--accept-loss")
+
+    assert "the same command with --accept-loss" in refused.stderr
+    assert "Going on after a loss" in read_until(manager, "Waiting for 4 players")  # The next.
+    manager.send_signal(signal.SIGINT)
+    assert manager.wait(20) == 0
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """The place of a league as commands use it: which one, whether it is free, who writes to it."""
 
 import os
+import re
+import shlex
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -195,9 +197,22 @@ def check_new(place: JournalPlace) -> None:
         raise click.UsageError(f"{place} is there already; name a new directory, or an empty one")
 
 
+def season_command(directory: JournalPlace) -> str:
+    """What runs the league of this directory if it is one of a season, where players are known
+    by the leagues before; else nothing.
+    """
+    from agentleague.records.seasons import is_season
+
+    if isinstance(directory, DatabaseUrl):
+        return ""
+    at = Path(stem(directory))
+    is_of_season = re.fullmatch("[0-9]{3}", at.name) and is_season(at.parent)
+    return f"league season {shlex.quote(str(at.parent))}" if is_of_season else ""
+
+
 def no_manager(directory: JournalPlace) -> str:
     """The sentence for a place where no manager runs: how to start it."""
-    start = f"league manager {dir_option(directory)}"
+    start = season_command(directory) or f"league manager {dir_option(directory)}"
     if isinstance(directory, DatabaseUrl):
         return (
             f"no manager of {directory} can be called from this machine; if one runs on another "

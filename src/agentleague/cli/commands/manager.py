@@ -19,6 +19,7 @@ from agentleague.cli.directory import (
     dir_option,
     manager_address,
     place_option,
+    season_command,
     stem,
     with_directory,
 )
@@ -127,6 +128,9 @@ def command(
         directory = with_league(directory.of(given.values.get("league_id", "")))
     elif standby:
         raise click.UsageError(f"--standby is for a league on PostgreSQL, not in {directory}")
+    if again := season_command(directory):
+        why = "is a league of a season, which knows the players of those before"
+        raise click.UsageError(f"{directory} {why}; go on with: {again}")
     check_free(directory)
     prepare = partial(set_up, given, directory, seed)
     run_it = partial(manage, accepts_loss=accepts_loss, exits=exits, verbose=verbose)

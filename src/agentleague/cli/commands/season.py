@@ -3,6 +3,7 @@
 import math
 import shlex
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,21 @@ players = 4
 @click.option("--new", "is_new", is_flag=True, help=f"Write DIR/{SEASON_NAME}, for you to change.")
 @click.option("--table", "is_table", is_flag=True, help="Print the table over all its leagues.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option(
+    "--accept-loss",
+    "accepts_loss",
+    is_flag=True,
+    help="Go on although rows of a journal are lost: what is undecided is drawn anew.",
+)
 @output.verbose_option
-def command(directory: Path, is_new: bool, is_table: bool, as_json: bool, verbose: int) -> None:
+def command(
+    directory: Path,
+    is_new: bool,
+    is_table: bool,
+    as_json: bool,
+    accepts_loss: bool,
+    verbose: int,
+) -> None:
     """Run a season, a series of leagues at one address, or go on with it; DIR/001 is its first
     league. Players that come back keep their id and name; with --stay they wait for the next
     league by themselves. The same command goes on wherever it was stopped.
@@ -86,10 +100,9 @@ def command(directory: Path, is_new: bool, is_table: bool, as_json: bool, verbos
     number = len(season_leagues(directory)) + 1
     for ahead in range(number, settings.leagues + 1):
         _given(directory, settings, ahead, is_late=number > 1)
+    play = partial(_play, directory, settings, accepts_loss=accepts_loss, verbose=verbose)
     try:
-        is_done = all(
-            _play(directory, settings, each, verbose) for each in range(1, settings.leagues + 1)
-        )
+        is_done = all(map(play, range(1, settings.leagues + 1)))
     except KeyboardInterrupt:  # In a pause; a manager takes it as a wish to stop.
         is_done = False
     if is_done:
@@ -99,7 +112,9 @@ def command(directory: Path, is_new: bool, is_table: bool, as_json: bool, verbos
         say(f"Stopped; nothing is lost. Continue with: {again}")
 
 
-def _play(directory: Path, settings: SeasonSettings, number: int, verbose: int) -> bool:
+def _play(
+    directory: Path, settings: SeasonSettings, number: int, *, accepts_loss: bool, verbose: int
+) -> bool:
     """Run one league to its end, unless it is over; whether it is."""
     at = directory / f"{number:03}"
     if _is_over(at):
@@ -111,7 +126,8 @@ def _play(directory: Path, settings: SeasonSettings, number: int, verbose: int) 
     say(f"League {number} of {settings.leagues}, in {at}:")
     season = Season(league for league, _ in before)
     setup = set_up(_given(directory, settings, number, is_late=True), at, None)
-    manage(setup, season=season, verbose=verbose)
+    accepts_loss = accepts_loss and has_begun(at)  # In a new league nothing is lost.
+    manage(setup, season=season, accepts_loss=accepts_loss, verbose=verbose)
     return _is_over(at)
 
 
