@@ -19,7 +19,7 @@ from agentleague.errors import LeagueError
 from agentleague.protocol.printable import one_line
 from agentleague.runtime.local_league import cores, ignoring_interrupts
 from agentleague.runtime.settings import SettingError
-from agentleague.sweeps.leagues import Played, Work, play_batch
+from agentleague.sweeps.leagues import TriedLeague, Work, play_batch
 
 Batch = tuple[int, ...]  # numbers of leagues
 BATCH_SECONDS, BATCH_MAX = 0.5, 2_000
@@ -32,7 +32,7 @@ class Finished(NamedTuple):
     """A batch that was played, or whose process died."""
 
     batch: Batch
-    played: Sequence[Played]
+    played: Sequence[TriedLeague]
     seconds: float
     died: str = ""  # how
 
@@ -66,7 +66,7 @@ def open_engine(where: str, work: Work) -> Engine:
     return Ray(work, rest) if kind == "ray" else Cores(work, int(rest or cores()))
 
 
-def play_all(engine: Engine, numbers: Iterable[int], total: int) -> Iterator[Played]:
+def play_all(engine: Engine, numbers: Iterable[int], total: int) -> Iterator[TriedLeague]:
     """Every league once, in the order in which they end; `total` is how many there are."""
     fresh, size = iter(numbers), 1
     alone: deque[int] = deque()  # whose batch died
@@ -85,7 +85,7 @@ def play_all(engine: Engine, numbers: Iterable[int], total: int) -> Iterator[Pla
             running -= 1
             yield from each.played
             if each.died and suspects.issuperset(each.batch):
-                yield Played(each.batch[0], 0, b"", f"its process died twice: {each.died}")
+                yield TriedLeague(each.batch[0], 0, b"", f"its process died twice: {each.died}")
             elif each.died:
                 suspects.update(each.batch)
                 alone.extend(each.batch)

@@ -22,7 +22,7 @@ from agentleague.runtime.plugins import find_game
 from agentleague.sdk.offline import PlayedLeague, play_league
 from agentleague.sdk.player import Player
 from agentleague.statistics.bradley_terry import Z95, Game, Strengths
-from agentleague.sweeps.plan import Key, League, Load, Plan
+from agentleague.sweeps.plan import Key, Load, Plan, SweepLeague
 
 Pair = tuple[int, int]  # of players, seat A first
 Score = tuple[int, int, int]  # matches that the first one won, drew and lost
@@ -59,7 +59,7 @@ class Outcome(Struct, frozen=True, array_like=True):
     pairs: Sequence[tuple[Pair, Score]]
 
 
-class Played(NamedTuple):
+class TriedLeague(NamedTuple):
     """A league that was tried: its outcome as a line, or what went wrong."""
 
     number: int
@@ -69,24 +69,24 @@ class Played(NamedTuple):
     trace: str = ""
 
 
-def play_batch(work: Work, numbers: Sequence[int]) -> tuple[list[Played], float]:
+def play_batch(work: Work, numbers: Sequence[int]) -> tuple[list[TriedLeague], float]:
     """Play these leagues, and say how many seconds that took; what players print is dropped."""
     began = time.perf_counter()
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
         return [_tried(work, number) for number in numbers], time.perf_counter() - began
 
 
-def _tried(work: Work, number: int) -> Played:
+def _tried(work: Work, number: int) -> TriedLeague:
     try:
         played = play_one(work, work.plan.league(number))
     except (Exception, SystemExit) as error:  # Players may be anybody's.
         words = "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
-        return Played(number, 0, b"", one_line(words), traceback_of(error))
+        return TriedLeague(number, 0, b"", one_line(words), traceback_of(error))
     outcome = outcome_of(work.plan, number, played)
-    return Played(number, outcome.matches, msgspec.json.encode(outcome) + b"\n")
+    return TriedLeague(number, outcome.matches, msgspec.json.encode(outcome) + b"\n")
 
 
-def play_one(work: Work, league: League) -> PlayedLeague:
+def play_one(work: Work, league: SweepLeague) -> PlayedLeague:
     """Play one league; an exception of a player is not caught."""
     plan, stages, path = work.plan, league.setting.stages, list(sys.path)
     random.seed(league.seed)

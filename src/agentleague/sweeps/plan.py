@@ -79,7 +79,7 @@ class Setting(NamedTuple):
         return json.dumps(only, sort_keys=True, separators=(",", ":"))
 
 
-class League(NamedTuple):
+class SweepLeague(NamedTuple):
     """One league of a plan."""
 
     number: int
@@ -135,13 +135,13 @@ class Plan:
         """How many there are."""
         return len(self.games) * len(self.settings) * len(self.sets) * len(self.seeds)
 
-    def league(self, number: int) -> League:
+    def league(self, number: int) -> SweepLeague:
         """The league of this number."""
         game, setting, which, seed = self.parts_of(number)
         players, drawn = self.sets[which], self.seeds[seed]
         if self.seeding == "random":
             players = Random(drawn).sample(players, len(players))
-        return League(number, self.games[game], self.settings[setting], players, drawn)
+        return SweepLeague(number, self.games[game], self.settings[setting], players, drawn)
 
     def parts_of(self, number: int) -> tuple[int, int, int, int]:
         """Which game, setting, set of players and seed a league has."""

@@ -35,7 +35,7 @@ from agentleague.runtime.plugins import find_game
 from agentleague.statistics.bradley_terry import Z50, Z95
 from agentleague.sweeps import table
 from agentleague.sweeps.engines import check_engine, open_engine, play_all
-from agentleague.sweeps.leagues import Played, Work, play_one
+from agentleague.sweeps.leagues import TriedLeague, Work, play_one
 from agentleague.sweeps.plan import EXAMPLE, Plan, read_plan
 
 FAILURES_SHOWN = 5
@@ -161,7 +161,7 @@ def _play(work: Work, parts: table.Parts, where: str, command: str) -> int:
     return failures
 
 
-def _say_failure(plan: Plan, failed: Played, number: int, command: str) -> None:
+def _say_failure(plan: Plan, failed: TriedLeague, number: int, command: str) -> None:
     if number > FAILURES_SHOWN:
         return
     league = plan.league(failed.number)
