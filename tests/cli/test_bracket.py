@@ -10,6 +10,7 @@ from agentleague.league.formats.stages import FORMATS, misfit, planned_by
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.settings import read_settings
 from cli.in_process import league
+from cli.screen import Screen
 from cli.two_sources import keep, served
 from league.staged import Staged
 
@@ -26,14 +27,14 @@ def test_a_bracket_is_drawn_from_left_to_right(tmp_path):
     assert (
         shown.splitlines()[2:]
         == [
-            "Semi-finals      Final",
-            "  1 Agent 1✓1┐",
-            "             ├─  1 Agent 1   ┐",
-            "  4 Agent 4 0┘               │",
-            "                             ├─",
-            "  2 Agent 2✓1┐               │",
-            "             ├─  2 Agent 2   ┘",
-            "  3 Agent 3 0┘",
+            "Semi-finals       Final",
+            "  1 Agent 1 ✓1┐",
+            "              ├─  1 Agent 1    ┐",
+            "  4 Agent 4  0┘                │",
+            "                               ├─",
+            "  2 Agent 2 ✓1┐                │",
+            "              ├─  2 Agent 2    ┘",
+            "  3 Agent 3  0┘",
             "",
             "The number before a name is the seed, the one after it the games won; ✓ goes on.",
         ]
@@ -47,7 +48,7 @@ def test_a_tie_that_the_seed_decided_is_marked(tmp_path):
 
     shown = printed(decisions.play_on(), tmp_path)
 
-    assert "  1 Agent 1*0┐" in shown.replace("     ", "")
+    assert "  1 Agent 1 *0┐" in shown.replace("     ", "")
     assert "* level after all games: the better seed goes on." in shown
 
 
@@ -70,6 +71,25 @@ def test_early_rounds_of_a_large_bracket_and_the_match_for_third_place_are_liste
     assert "\x1b" not in shown
     assert "├─ ח01" in shown
     assert max(map(len, shown.splitlines())) <= 120
+
+
+# The last rounds before those that are drawn, as many as fit, and whether their matches do.
+@pytest.mark.parametrize(
+    ("columns", "rounds", "has_matches"),
+    [(50, ["32", "16"], False), (80, ["32", "16"], True), (120, ["32"], True)],
+)
+def test_the_last_rounds_are_listed_with_their_winners(tmp_path, columns, rounds, has_matches):
+    decisions = Staged(100, KNOCKOUT | {"replays": 0}, name="A name of some length {:03}".format)
+
+    screen = Screen("bracket", keep(decisions.begin().play_on(), tmp_path), size=(columns, 200))
+    shown, exit_code = screen.ended()
+
+    assert exit_code == 0
+    ties = [line for line in shown.splitlines() if line.startswith(" Round of ")]
+    assert list(dict.fromkeys(line[10:12] for line in ties)) == rounds
+    assert all("✓ " in line for line in ties)
+    assert "… 96 ties of earlier rounds; see all with: " in shown
+    assert any(line.endswith(" R3M16") for line in ties) == has_matches
 
 
 def test_a_swiss_has_a_column_for_each_round_and_marks_byes(tmp_path):

@@ -30,6 +30,7 @@ from agentleague.storage.directory import JournalPlace
 Row = dict[str, Any]
 DRAWN_MAX = 8  # ties of a round that is drawn; those of earlier rounds are listed
 NAME_MIN, NAME_MAX = 12, 24
+BESIDE_NAME = 7  # in a slot: the seed before it, the mark and the games won after it
 MARKS = {"won": "+", "drawn": "=", "lost": "-", "forfeited": "-t", "void": "~", "live": "…"}
 BARS = "▁▂▃▄▅▆▇█"
 SEEDS = "The number before a name is the seed, the one after it the games won; ✓ goes on"
@@ -96,10 +97,12 @@ def print_bracket(head: Row, rows: Sequence[Row], title: str, rest: str) -> None
     tree = levels[:-1] if is_third else levels
     drawn = [ties for ties in tree if len(ties) <= DRAWN_MAX]
     width = _width()
-    while len(drawn) > 1 and width < (NAME_MIN + 8) * (len(drawn) + 1):
+    while len(drawn) > 1 and _room(width, len(drawn)) < NAME_MIN:
         drawn.pop(0)
-    listed = [*tree[: len(tree) - len(drawn)]]
-    cut = [ties for ties in listed if sum(map(len, listed)) <= ROWS_MAX or not rest]
+    listed = tree[: len(tree) - len(drawn)]
+    cut = [*listed]
+    while rest and sum(map(len, cut)) > ROWS_MAX:
+        cut.pop(0)
     if cut or is_third:
         _print_ties([tie for ties in [*cut, *levels[len(tree) :]] for tie in ties], title)
     else:
@@ -133,19 +136,19 @@ def _print_ties(ties: Sequence[Row], title: str) -> None:
         Column("one", "Player", True, True),
         Column("score", "Score", True),
         Column("other", "Player", True, True),
-        Column("matches", "Matches", True, True),
+        Column("matches", "Matches", True, leaves=1),
     )
     print_rows(rows, columns, title)
 
 
 def _seeded(tie: Row, place: int) -> str:
     seed = tie["seeds"][place]
-    won = f" {_won(tie)}" if tie["winner"] and tie["winner"] == tie["players"][place] else ""
-    return f"{seed} {tie['names'][place]}{won}" if seed else str(tie["names"][place])
+    return f"{_won(tie, place)} {f'{seed} ' if seed else ''}{tie['names'][place]}"
 
 
-def _won(tie: Row) -> str:
-    return DECIDED.get(tie.get("by", ""), ("✓",))[0]
+def _won(tie: Row, place: int) -> str:
+    is_won = tie["winner"] and tie["winner"] == tie["players"][place]
+    return DECIDED.get(tie.get("by", ""), ("✓",))[0] if is_won else " "
 
 
 def _score(tie: Row) -> str:
@@ -153,14 +156,18 @@ def _score(tie: Row) -> str:
     return f"{tie['wins'][0]}:{tie['wins'][1]}{'…' if tie['is_live'] else ''}" if is_played else ""
 
 
+def _room(width: int, levels: int) -> int:
+    """How long a name may be; beside them there is a column for the winner."""
+    return (width - (BESIDE_NAME + 2) * levels - 2) // (levels + 1)
+
+
 def picture(levels: Sequence[Sequence[Row]], width: int) -> Iterator[str]:
     """The rounds of a bracket from left to right; what is not known yet is said in words."""
     from rich.cells import cell_len, set_cell_size
 
     longest = max(cell_len(shown(name)) for ties in levels for tie in ties for name in tie["names"])
-    room = (width - 8 * len(levels) - 2) // (len(levels) + 1)  # The winner has a column, too.
-    name = max(NAME_MIN, min(NAME_MAX, longest, room))
-    heads = (set_cell_size(shown(ties[0]["round"]), name + 6) for ties in levels)
+    name = max(NAME_MIN, min(NAME_MAX, longest, _room(width, len(levels))))
+    heads = (set_cell_size(shown(ties[0]["round"]), name + BESIDE_NAME) for ties in levels)
     yield "  ".join(heads).rstrip()
     height = 4 * len(levels[0]) - 1
     canvas = [""] * height
@@ -169,7 +176,7 @@ def picture(levels: Sequence[Sequence[Row]], width: int) -> Iterator[str]:
         for number in range(height):
             slot, rest = divmod(number - first, step)
             is_slot = number >= first and rest == 0 and slot < 2 * len(ties)
-            text = _slot(ties[slot // 2], slot % 2, name) if is_slot else " " * (name + 6)
+            text = _slot(ties[slot // 2], slot % 2, name) if is_slot else " " * (name + BESIDE_NAME)
             canvas[number] += text + _line(slot, rest, step, is_slot, number >= first)
     final = levels[-1][0]
     if final["winner"]:
@@ -181,10 +188,9 @@ def picture(levels: Sequence[Sequence[Row]], width: int) -> Iterator[str]:
 def _slot(tie: Row, place: int, width: int) -> str:
     from rich.cells import set_cell_size
 
-    player, seed = tie["players"][place], tie["seeds"][place]
-    won = _won(tie) if tie["winner"] and tie["winner"] == player else " "
+    name = set_cell_size(shown(tie["names"][place]), width)
     wins = tie["wins"][place] if _score(tie) else ""
-    return f"{seed or '':>3} {set_cell_size(shown(tie['names'][place]), width)}{won}{wins:>1}"
+    return f"{tie['seeds'][place] or '':>3} {name} {_won(tie, place)}{wins:>1}"
 
 
 def _line(slot: int, rest: int, step: int, is_slot: bool, is_below_first: bool) -> str:
