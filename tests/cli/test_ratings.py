@@ -42,13 +42,25 @@ def test_json_has_the_numbers_of_the_table(cup):
 def test_several_leagues_are_one_ranking_and_forfeits_can_be_left_out(cup, tmp_path):
     late = Decisions(4).start()
     late.play("R1M1", forfeits=["P02"])
-    other = written(tmp_path / "other", late.events)
+    other = written(tmp_path / "other", late.events, "other")
 
     both = json.loads(printed("ratings", cup, other, "--json"))
     played = json.loads(printed("ratings", cup, other, "--without-forfeits", "--json"))
 
     assert both["leagues"] == [LEAGUE_ID, LEAGUE_ID]
     assert (both["matches"], played["matches"]) == (25, 24)
+
+
+def test_a_league_that_is_named_twice_is_not_counted_twice(cup, tmp_path):
+    season = tmp_path / "spring"
+    first = written(season / "001", Decisions(4).play_to_the_end().events, "first")
+    (season / "season.toml").write_text("leagues = 2")
+
+    for places, there in (((cup, cup), cup), ((first, season), first), ((season, first), first)):
+        refused = league("ratings", *places)
+
+        assert refused.exit_code == 2
+        assert f"{there} and {there} are one league" in refused.stderr
 
 
 def test_standings_have_ratings_beside_points(cup):

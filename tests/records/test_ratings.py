@@ -211,12 +211,6 @@ def test_over_several_leagues_players_with_the_same_name_are_one():
     ]
 
 
-def test_the_same_league_given_twice_is_said():
-    assert statistics([league("+++")] * 2)["notes"][0] == (
-        "Several of these are called cup: one league is to be given once."
-    )
-
-
 def test_where_one_name_may_mean_two_players_it_is_said():
     newer = {"P01": ("Ann", "2.0"), "P02": ("Bob", "1.0")}
     twins = {"P01": ("Ann", "1.0"), "P02": ("Ann", "1.0")}

@@ -153,9 +153,6 @@ class _People:
         """What was taken to be one, and where that may be wrong."""
         if len(leagues) == 1:
             return
-        twice = [name for name, n in Counter(each.league_id for each in leagues).items() if n > 1]
-        if twice:
-            yield f"Several of these are called {_listed(twice)}: one league is to be given once."
         kinds = sorted({each.game_type for each in leagues})
         if len(kinds) > 1:
             yield f"The leagues play different games, {_listed(kinds)}: one rating says little."

@@ -65,8 +65,7 @@ def command(
     league ratings ./league
     league ratings ./monday ./tuesday ./friday --json
     """
-    found = [each for place in places for each in _leagues(place)]
-    leagues = [played(open_league(each)[0]) for each in found]
+    leagues = _opened([each for place in places for each in _leagues(place)])
     is_one = len(places) == 1 and is_season(places[0])  # There an id is one player's.
     identity = (lambda league_id, player_id, name: player_id) if is_one else None
     facts = statistics(leagues, identity=identity, with_forfeits=not without_forfeits)
@@ -79,6 +78,19 @@ def command(
 def _leagues(place: JournalPlace) -> Sequence[JournalPlace]:
     """The league that lies there, or those of a season."""
     return season_leagues(place) if is_season(place) else [_directory(place)]
+
+
+def _opened(places: Sequence[JournalPlace]) -> list[Played]:
+    """The leagues that lie there. Raises UsageError for one that is named twice."""
+    found: dict[str, tuple[JournalPlace, Played]] = {}
+    for each in places:
+        league, rows = open_league(each)
+        league_id = rows[0].league_id
+        if league_id in found:
+            other = found[league_id][0]
+            raise click.UsageError(f"{other} and {each} are one league, {league_id}; name it once")
+        found[league_id] = each, played(league)
+    return [league for _, league in found.values()]
 
 
 def _directory(place: JournalPlace) -> JournalPlace:
