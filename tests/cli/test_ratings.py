@@ -138,6 +138,18 @@ def test_the_table_says_how_many_more_matches_would_tell_neighbours_apart_if_any
     assert "More" not in of_luck
 
 
+def test_of_a_long_table_the_hint_can_be_typed_as_it_is(tmp_path):
+    decisions = Decisions(42).start()
+    for number in range(1, 22):
+        decisions.play(f"R1M{number}")
+    many = written(tmp_path / "the cup", decisions.events)
+
+    screen = Screen("ratings", many, "--without-forfeits", size=(200, 60))
+
+    hint = f"see all with: league ratings '{many}' --without-forfeits --all"
+    assert f"… 2 more players; {hint}" in screen.ended()[0]
+
+
 def test_in_a_narrow_terminal_columns_leave_and_no_number_is_cut(cup):
     told = {}
     for columns in (120, 80, 50):

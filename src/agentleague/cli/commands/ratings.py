@@ -1,5 +1,6 @@
 """`league ratings`: how strong players are, by the results of one league or many."""
 
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -72,7 +73,9 @@ def command(
     if as_json:
         print_json(facts)
         return
-    print_ratings(facts, "" if is_all else f"league ratings {' '.join(map(str, places))} --all")
+    flags = [*["--without-forfeits"] * without_forfeits, "--all"]
+    rest = shlex.join(["league", "ratings", *map(str, places), *flags])
+    print_ratings(facts, "" if is_all else rest)
 
 
 def _leagues(place: JournalPlace) -> Sequence[JournalPlace]:
