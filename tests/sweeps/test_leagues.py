@@ -1,6 +1,8 @@
 """One league of a sweep: it begins afresh, and what its players do wrong is told."""
 
 import sys
+from pathlib import Path
+from tempfile import mkdtemp
 
 import msgspec
 
@@ -8,6 +10,7 @@ from agentleague.cli.player_files import load_for
 from agentleague.sdk.offline import play_league
 from agentleague.sweeps.leagues import Outcome, Work, play_batch
 from sweeps.plans import plan_of
+from tables import each_row
 
 TEXT = 'players = ["random", "mine.py"]\ngames = ["even_odd"]\nseeds = 8\n'
 
@@ -43,6 +46,48 @@ def test_a_league_depends_on_none_before_it_though_players_keep_state_and_draw(t
 
     assert together == alone
     assert len({each.line for each in together}) > 2
+
+
+IMPORTS = [  # what a player imports, and the file that is then run
+    ("import habits", "habits.py"),
+    ("import habits", "habits/__init__.py"),
+    ("from deep import habits", "deep/habits.py"),  # A folder without __init__.py.
+    ("import sys\nsys.path.insert(0, FOLDER + '/deep')\nimport habits", "deep/habits.py"),
+]
+
+
+@each_row("imports, file", IMPORTS)
+def test_a_file_that_a_player_imports_is_run_afresh_for_each_league(imports, file, tmp_path):
+    folder = Path(mkdtemp(dir=tmp_path))
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).write_text("import random\nseen = []\nfirst = random.choice(['even', 'odd'])")
+    source = f"FOLDER = {str(folder)!r}\n{imports}\n" + (
+        "def choose(turn):\n"
+        "    habits.seen.append(turn)\n"
+        "    return habits.first if len(habits.seen) == 1 else 1 / 0\n"
+    )
+
+    together = played(folder, source)
+    alone = [played(folder, source, [number])[0] for number in range(1, 9)]
+
+    assert {each.error for each in together} == {""}
+    assert together == alone
+    assert len({each.line for each in together}) > 2
+
+
+def test_an_installed_library_that_a_player_imports_is_loaded_once(tmp_path):
+    place = tmp_path / ".venv" / "site-packages"
+    place.mkdir(parents=True)
+    (place / "heavy_library.py").write_text("")
+    source = "import sys\nsys.path.append({!r})\nimport heavy_library\n{}".format(
+        str(place), "def choose(turn):\n    return 'odd'\n"
+    )
+
+    played(tmp_path, source, [1])
+    library = sys.modules["heavy_library"]
+    played(tmp_path, source, [2])
+
+    assert sys.modules.pop("heavy_library") is library
 
 
 def test_a_player_that_raises_or_exits_costs_its_league_alone(tmp_path, capsys):

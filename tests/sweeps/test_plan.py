@@ -96,6 +96,21 @@ def test_what_the_results_depend_on_is_known_by_the_text_that_changed(tmp_path):
     assert {name for name in before if before[name] != changed[name]} == {"mine.py"}
 
 
+def test_of_the_files_beside_a_player_those_that_it_imports_must_not_change(tmp_path):
+    text = 'players = ["random", "mine/player.py"]\ngames = ["even_odd"]\nseeds = 1\n'
+    (tmp_path / "mine" / "parts").mkdir(parents=True)
+    (tmp_path / "mine" / "player.py").write_text(f"from parts import habits\n{PLAYER}")
+    for file in ("parts/habits.py", "plot.py"):
+        (tmp_path / "mine" / file).write_text("")
+    before = plan_of(tmp_path, text).identity()
+
+    for file in ("parts/habits.py", "plot.py"):
+        (tmp_path / "mine" / file).write_text("# changed\n")
+    changed = plan_of(tmp_path, text).identity()
+
+    assert {name for name in before if before[name] != changed[name]} == {"mine/parts/habits.py"}
+
+
 FORMAT = 'format = "round_robin"\ncycles = [1, 2]'
 WRONG = [  # what is replaced in the plan, by what, and what is said
     ('["random", "fixed", "frequency"]', '["random"]', "line 1: players must be from 2 to 1,000"),

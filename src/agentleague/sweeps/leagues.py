@@ -1,12 +1,11 @@
 """Play leagues of a plan, in whatever process: what comes of one depends on nothing but the plan.
 
-So every league begins afresh: a file is run again for each, and what its functions draw from
-Python's own `random` begins with the seed of the league.
+So every league begins afresh: a player's file and what it imports from beside it are run again for
+each, and what its functions draw from Python's own `random` begins with the seed of the league.
 """
 
 import os
 import random
-import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -17,10 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from agentleague.protocol.printable import one_line
-from agentleague.runtime.author_functions import traceback_of
 from agentleague.runtime.plugins import find_game
 from agentleague.sdk.offline import PlayedLeague, play_league
-from agentleague.sdk.player import Player
 from agentleague.statistics.bradley_terry import Z95, Game, Strengths
 from agentleague.sweeps.plan import Key, Load, Plan, SweepLeague
 
@@ -66,7 +63,6 @@ class TriedLeague(NamedTuple):
     matches: int
     line: bytes
     error: str = ""
-    trace: str = ""
 
 
 def play_batch(work: Work, numbers: Sequence[int]) -> tuple[list[TriedLeague], float]:
@@ -81,27 +77,20 @@ def _tried(work: Work, number: int) -> TriedLeague:
         played = play_one(work, work.plan.league(number))
     except (Exception, SystemExit) as error:  # Players may be anybody's.
         words = "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
-        return TriedLeague(number, 0, b"", one_line(words), traceback_of(error))
+        return TriedLeague(number, 0, b"", one_line(words))
     outcome = outcome_of(work.plan, number, played)
     return TriedLeague(number, outcome.matches, msgspec.json.encode(outcome) + b"\n")
 
 
 def play_one(work: Work, league: SweepLeague) -> PlayedLeague:
     """Play one league; an exception of a player is not caught."""
-    plan, stages, path = work.plan, league.setting.stages, list(sys.path)
-    random.seed(league.seed)
-    try:
-        players = [_player(work, plan.players[each], league.game) for each in league.players]
+    plan, stages = work.plan, league.setting.stages
+    game = find_game(plan.found(league.game)).name
+    with plan.forgetting_imports():
+        random.seed(league.seed)
+        found = [plan.found(plan.players[each]) for each in league.players]
+        players = [each if isinstance(each, str) else work.load(each, game) for each in found]
         return play_league(players, str(plan.found(league.game)), league.seed, stages=stages)
-    finally:
-        sys.path[:] = path  # To which the folder of each file was added.
-
-
-def _player(work: Work, name: str, game: str) -> Player | str:
-    found = work.plan.found(name)
-    return (
-        found if isinstance(found, str) else work.load(found, find_game(work.plan.found(game)).name)
-    )
 
 
 def outcome_of(plan: Plan, number: int, played: PlayedLeague) -> Outcome:

@@ -5,13 +5,16 @@ players, seed. They are played seed by seed, so that a sweep that is stopped has
 about as often, and its time left can be told.
 """
 
-import hashlib
 import json
 import math
+import os
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from importlib.metadata import version
 from itertools import combinations, product
 from pathlib import Path
@@ -111,6 +114,7 @@ class Plan:
     sets: Sequence[Sequence[int]]  # of players, which meet in a league
     seeds: Sequence[int]
     seeding: str = "random"  # or as the plan lists the players
+    imported: frozenset[str] = frozenset()  # files, by those of the players
 
     @cached_property
     def names(self) -> list[str]:
@@ -170,17 +174,50 @@ class Plan:
         """What the plan names: something installed, or a file beside the plan."""
         return (self.folder / name).absolute() if name.endswith(".py") else name
 
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """The files that it names."""
+        named = ((name, self.found(name)) for name in (*self.players, *self.games))
+        return {name: found for name, found in named if isinstance(found, Path)}
+
+    @cached_property
+    def _folders(self) -> tuple[str, ...]:
+        return tuple({_folder(file.parent) for file in self.files.values()})
+
+    @contextmanager
+    def forgetting_imports(self) -> Iterator[set[str]]:
+        """At the end, forget what was imported from the folders of these files and below, so that it
+        is run again by the next import; its places. Installed libraries stay.
+        """
+        path, known, imported = list(sys.path), set(sys.modules), set[str]()
+        try:
+            yield imported
+        finally:
+            sys.path[:] = path
+            for name in sys.modules.keys() - known:
+                found = [each for each in _places(name) if each.startswith(self._folders)]
+                if found and not name.startswith("agentleague."):  # That may lie there, too.
+                    imported.update(found)
+                    del sys.modules[name]
+
     def identity(self) -> dict[str, str]:
-        """What all results depend on: the version, and the files that are named, as digests."""
-        digests = {"version": version("agentleague")}
-        for name in (*self.players, *self.games):
-            if isinstance(found := self.found(name), Path):
-                digests[name] = _digest(found.read_bytes())
-        return digests
+        """What all results depend on: the version, and files as digests."""
+        here = _folder(self.folder)
+        files = self.files | {each.removeprefix(here): Path(each) for each in sorted(self.imported)}
+        digests = {name: sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+        return {"version": version("agentleague"), **digests}
 
 
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def _folder(path: Path) -> str:
+    return os.path.join(os.path.abspath(path), "")
+
+
+def _places(name: str) -> list[str]:
+    """Where a module lies: its file, or the folders of a package that has none."""
+    module = sys.modules[name]
+    file = getattr(module, "__file__", None)
+    places = map(os.path.abspath, [file] if file else getattr(module, "__path__", ()))
+    return [each for each in places if "site-packages" not in each]
 
 
 class Reading(NamedTuple):
@@ -230,8 +267,7 @@ def read_plan(file: Path, load: Load) -> Plan:
         raise reading.wrong("seeds", f"make {leagues:,} leagues, over {LEAGUES_MAX:,}; {fewer}")
     sets = list(combinations(range(len(players)), size))
     plan = Plan(file.absolute().parent, players, games, settings, sets, seeds, seeding)
-    _check_code(plan, reading, load)
-    return plan
+    return replace(plan, imported=_check_code(plan, reading, load))
 
 
 def _read(file: Path) -> Reading:
@@ -307,8 +343,8 @@ def _expanded(stage: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     return (dict(zip(stage, chosen, strict=True)) for chosen in product(*values))
 
 
-def _check_code(plan: Plan, reading: Reading, load: Load) -> None:
-    """Load all that the plan names; nothing else is loaded."""
+def _check_code(plan: Plan, reading: Reading, load: Load) -> frozenset[str]:
+    """Load all that the plan names, and nothing else; the files that players import."""
     games = []
     for name in plan.games:
         try:
@@ -316,14 +352,16 @@ def _check_code(plan: Plan, reading: Reading, load: Load) -> None:
         except LeagueError as error:
             raise reading.wrong("games", f"cannot be: {error}") from None
     wrong: dict[str, None] = {}  # each once, in order
-    for name in plan.players:
-        try:
-            for game in games:
-                _check_player(plan.found(name), game, load)
-        except LeagueError as error:
-            wrong[str(error)] = None
+    with plan.forgetting_imports() as imported:
+        for name in plan.players:
+            try:
+                for game in games:
+                    _check_player(plan.found(name), game, load)
+            except LeagueError as error:
+                wrong[str(error)] = None
     if wrong:
         raise reading.wrong("players", f"cannot be: {'; '.join(wrong)}")
+    return frozenset(filter(os.path.isfile, imported))
 
 
 def _check_player(found: str | Path, game: str, load: Load) -> None:
