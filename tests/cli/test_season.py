@@ -212,7 +212,8 @@ def test_only_the_season_goes_on_with_a_league_of_it(tmp_path, monkeypatch):
 
 
 def test_a_season_goes_on_without_rows_that_are_lost_if_that_is_accepted(tmp_path):
-    text = "leagues = 2\n[league]\nport = 0\nplayers = 4\ndashboard = false\n"
+    own = "port = 0\nplayers = 4\ndashboard = false\n[each.2]\nseeding = 'rating'\n"
+    text = f"leagues = 2\n[league]\n{own}"
     season, cup = a_season(tmp_path / "spring", text=text), written(tmp_path / "cup", played())
     write_secrets(cup, None)
     damage(cup, len(played()) - 1)

@@ -243,6 +243,16 @@ def test_a_league_starts_at_a_time_or_after_a_while_not_both():
         check_table(given, given.make(ManagerSettings))
 
 
+def test_only_in_a_season_do_players_have_ratings_to_be_seeded_by():
+    given = read_table(ManagerSettings, {"seeding": "rating"})
+    asked = given.make(ManagerSettings)
+
+    check_table(given, asked, is_of_season=True)
+    check_table(given, asked, is_new=False)
+    with pytest.raises(SettingError, match='seeding is "rating", which players have in a season a'):
+        check_table(given, asked)
+
+
 def test_a_long_value_is_not_shown_whole():
     with pytest.raises(SettingError) as caught:
         read(players="9" * 10_000)

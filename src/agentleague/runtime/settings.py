@@ -303,10 +303,15 @@ LIMITED = (  # Each may not be more than the other.
 MANY_PLAYERS = 10_000  # With so many every format can be played, if its options are right.
 
 
-def check_table(given: Given, asked: ManagerSettings, *, is_new: bool = True) -> None:
+def check_table(
+    given: Given, asked: ManagerSettings, *, is_new: bool = True, is_of_season: bool = False
+) -> None:
     """Raises SettingError if there is no such league; of one that is there its rules stay."""
     if is_new:
         _check_stages(given, asked)
+        if asked.seeding == "rating" and not is_of_season:
+            problem = 'is "rating", which players have in a season alone; write "order" or "random"'
+            raise given.wrong("seeding", problem)
     _check_start(given, asked, wall() if is_new else None)
     for name, most in LIMITED if is_new else LIMITED[:2]:
         value, limit = getattr(asked, name), getattr(asked, most)

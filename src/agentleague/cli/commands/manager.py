@@ -155,7 +155,8 @@ class SetUp(NamedTuple):
 def set_up(given: Given, directory: JournalPlace, seed: str | None) -> SetUp:
     """Read and check all settings. Raises Misused or StorageError."""
     kept, asked = _with_kept(given, directory)
-    check(given, asked, is_new=not has_journal_file(directory))
+    is_new, is_of_season = not has_journal_file(directory), bool(season_command(directory))
+    check(given, asked, is_new=is_new, is_of_season=is_of_season)
     played = _game(given, asked)
     settings = replace(
         asked,
@@ -365,9 +366,9 @@ def _remarks(home: Home, role: Manager, settings: ManagerSettings) -> Iterator[s
         yield "There is no join code: anybody who reaches it may register."
 
 
-def check(given: Given, asked: ManagerSettings, is_new: bool) -> None:
+def check(given: Given, asked: ManagerSettings, *, is_new: bool, is_of_season: bool) -> None:
     """Raises Misused if two settings contradict each other; a league that is there goes on."""
-    check_table(given, asked, is_new=is_new)
+    check_table(given, asked, is_new=is_new, is_of_season=is_of_season)
     is_code = asked.who_may_referee == "code"
     if asked.referee_access == "local" and is_code and not asked.referee_code:
         problem = 'is "local", which holds on one machine only: write "code", and a referee_code'

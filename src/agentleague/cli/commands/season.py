@@ -156,7 +156,8 @@ def _given(directory: Path, settings: SeasonSettings, number: int, *, is_late: b
             table["start_after_seconds"] = GATHER_SECONDS
     try:
         given = read_table(ManagerSettings, table)
-        check(given, given.make(ManagerSettings), is_new=not is_there)
+        asked = given.make(ManagerSettings)
+        check(given, asked, is_new=not is_there, is_of_season=True)
     except SettingError as error:
         raise SettingError(f"{directory / SEASON_NAME}, league {number}: {error}") from None
     return given
