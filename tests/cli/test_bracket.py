@@ -15,6 +15,7 @@ from cli.two_sources import keep, served
 from league.staged import Staged
 
 KNOCKOUT = {"format": "knockout"}
+FOUR_IN_GROUPS = ("--players", "4", "--format", "groups", "--format-options")
 
 
 def printed(decisions, directory, *words):
@@ -180,7 +181,18 @@ def test_a_file_for_a_format_can_be_used_as_it_is(name, tmp_path):
     [
         (("init", "x.toml", "--format", "swis"), "did you mean 'swiss'?"),
         (("init", "x.toml", "--format", "swiss", "--for", "player"), "is for managers"),
-        (("demo", "--players", "3", "--format", "groups"), "at least 4 players"),
+        (
+            ("demo", "--players", "3", "--format", "groups"),
+            "--format does not fit 3 players: 2 groups need at least 4 players, not 3.",
+        ),
+        (
+            ("demo", "--players", "3", "--stages", '[{"format": "groups"}]'),
+            "--stages do not fit 3 players: stage 1 (groups): 2 groups need at least 4 players, not 3.",
+        ),
+        (
+            ("demo", *FOUR_IN_GROUPS, '{"groups": 3}'),
+            "--format-options do not fit 4 players: 3 groups need at least 6 players, not 4.",
+        ),
         (("demo", "--format", "knockout", "--format-options", '{"best": 3}'), "mean 'best_of'?"),
         (("demo", "--format", "round_robin", "--stages", '[{"format": "swiss"}]'), "leave one out"),
         (("demo", "--format", "knokout"), "not 'knokout'; did you mean 'knockout'?"),

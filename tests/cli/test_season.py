@@ -98,6 +98,14 @@ def test_the_table_of_a_season_has_a_column_for_each_league(tmp_path):
     assert len(json.loads(printed("ratings", season, "--json"))["leagues"]) == 2
 
 
+@pytest.mark.parametrize(("best", "words"), [(1, "the best league"), (2, "the best 2 leagues")])
+def test_the_table_says_how_many_leagues_count(tmp_path, best, words):
+    text = f"leagues = 3\nrule = 'best'\nbest = {best}\n"
+    season = a_season(tmp_path / "spring", Decisions(2).play_to_the_end().events, text=text)
+
+    assert f"over, by points of {words}\n" in printed("season", season, "--table")
+
+
 def test_what_one_league_alone_has_is_asked_of_a_league_and_not_of_a_season(tmp_path):
     season = a_season(tmp_path / "spring", Decisions(3).play_to_the_end().events)
 

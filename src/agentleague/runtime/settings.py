@@ -349,8 +349,10 @@ def _check_stages(given: Given, asked: ManagerSettings) -> None:
     is_known = players == (asked.players or asked.players_max)
     problem = misfit(stages, players, is_known=is_known)
     if problem:
-        why = f"does not fit {asked.players} players" if asked.players else "cannot be"
-        raise given.wrong(name, f"{why}: {problem}")
+        if not asked.stages:  # Then nobody wrote of stages.
+            problem = problem.removeprefix(f"stage 1 ({stages[0].format}): ")
+        fit = f"{'does' if name == 'format' else 'do'} not fit {asked.players} players"
+        raise given.wrong(name, f"{fit if asked.players else 'cannot be'}: {problem}")
 
 
 def _check_unused(given: Given, asked: ManagerSettings, name: str, stages: Sequence[Stage]) -> None:

@@ -32,7 +32,7 @@ from agentleague.runtime.settings import Given, SettingError, read_table
 GATHER_SECONDS = 30.0  # for staying agents to come to a league whose time has passed
 RULES = {
     "sum": "points of all leagues",
-    "best": "points of the best {} leagues",
+    "best": "points of the best {}",
     "rating": "rating after all matches (Elo)",
 }
 PAGE = """\
@@ -196,7 +196,8 @@ def print_season(directory: Path, *, as_json: bool = False) -> None:
         rule = {"rule": settings.rule, "best": settings.best or None}
         output.print_json({**rule, "leagues": ids, "table": rows})
         return
-    by = RULES[settings.rule].format(settings.best)
+    best = counted(settings.best, "league") if settings.best > 1 else "league"
+    by = RULES[settings.rule].format(best)
     ended = sum(map(is_over, leagues))
     over = f"{ended} of {counted(settings.leagues, 'league')} over"
     title = f"{directory.resolve().name}: {over}, by {by}"
