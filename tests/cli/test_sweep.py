@@ -175,6 +175,18 @@ def test_a_changed_file_is_refused_with_what_to_type(here):
     assert "Written: other.csv" in elsewhere.stderr
 
 
+def test_a_table_of_somebody_else_is_refused_with_what_to_type(here):
+    (here / "plan.csv").write_text("mine")
+
+    refused = league("sweep", "plan.toml", cwd=here, check=False)
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "plan.csv is there, and nothing says that a sweep wrote it; choose" in refused.stderr
+    assert "--out NAME" in refused.stderr
+    assert [file.name for file in sorted(here.iterdir())] == ["plan.csv", "plan.toml"]
+    assert (here / "plan.csv").read_text() == "mine"
+
+
 def begun(folder, *options):
     """A sweep in a process of its own that has kept a few leagues."""
     process = started(BIN / "league", "sweep", "plan.toml", *options, cwd=folder)

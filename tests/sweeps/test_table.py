@@ -1,11 +1,14 @@
 """The parts that a sweep keeps while it runs, and the tables that it writes in the end."""
 
 import csv
+from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
 from agentleague.errors import LeagueError
 from agentleague.league.formats.stages import FORMATS
+from agentleague.runtime.settings import SettingError
 from agentleague.sweeps.engines import play_all
 from agentleague.sweeps.table import COLUMNS, Parts, write_all
 from sweeps.plans import SMALL, InProcess, plan_of
@@ -139,10 +142,36 @@ def test_a_file_that_was_named_later_must_not_change_either(tmp_path):
 
 
 def test_parts_that_are_written_otherwise_are_not_touched(tmp_path):
-    (tmp_path / "a.parts").write_bytes(b'{"version":"0"}\n[1,3,[],[]]\n')
+    (tmp_path / "a.parts").write_bytes(b'{"agentleague":"0"}\n[1,3,[],[]]\n')
 
     with pytest.raises(LeagueError, match=r"changed since is this program"):
         Parts(tmp_path / "a.parts", plan_of(tmp_path))
+
+
+@each_row("again", [False, True])
+@each_row("text", [b"spare parts: none", b'{"parts":"spare"}\n', b"\n", b'["even_odd"]\n', b"\xff"])
+def test_a_file_that_no_sweep_began_is_not_touched(text, again, tmp_path):
+    (tmp_path / "a.parts").write_bytes(text)
+
+    with pytest.raises(SettingError, match=r"a\.parts is there, and nothing .*--out NAME"):
+        Parts(tmp_path / "a.parts", plan_of(tmp_path), again=again)
+
+    assert (tmp_path / "a.parts").read_bytes() == text
+
+
+@each_row("again", [False, True])
+@each_row("ending", [".csv", ".parquet", ".summary.csv"])
+def test_a_table_without_the_parts_of_a_sweep_is_not_replaced(ending, again, tmp_path):
+    folder = Path(mkdtemp(dir=tmp_path))
+    (folder / f"a{ending}").write_text("mine")
+
+    with pytest.raises(SettingError, match=rf"a\{ending} is there, and nothing .*--out NAME"):
+        Parts(folder / "a.parts", plan_of(tmp_path), again=again)
+
+    assert [file.name for file in folder.iterdir()] == [f"a{ending}"]
+    (folder / "a.parts").touch()  # As after a crash.
+    with pytest.raises(SettingError):
+        Parts(folder / "a.parts", plan_of(tmp_path), again=again)
 
 
 def test_two_sweeps_do_not_write_the_same_parts(tmp_path):

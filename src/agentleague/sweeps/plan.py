@@ -32,6 +32,7 @@ from agentleague.sdk.offline import offline_stages
 from agentleague.sdk.player import Player
 
 Load = Callable[[Path, str], Player]  # the player of a file for a game; every call runs the file
+PACKAGE = "agentleague"
 PLAYERS_MAX, LEAGUES_MAX = 1_000, 10_000_000
 FIELDS = ("players", "players_per_league", "games", "formats", "seeds", "seeding")
 SEEDINGS = ("random", "order")
@@ -186,8 +187,8 @@ class Plan:
 
     @contextmanager
     def forgetting_imports(self) -> Iterator[set[str]]:
-        """At the end, forget what was imported from the folders of these files and below, so that it
-        is run again by the next import; its places. Installed libraries stay.
+        """At the end, forget what was imported from the folders of these files and below, so that
+        the next import runs it again; its places. Installed libraries stay.
         """
         path, known, imported = list(sys.path), set(sys.modules), set[str]()
         try:
@@ -205,7 +206,7 @@ class Plan:
         here = _folder(self.folder)
         files = self.files | {each.removeprefix(here): Path(each) for each in sorted(self.imported)}
         digests = {name: sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
-        return {"version": version("agentleague"), **digests}
+        return {PACKAGE: version(PACKAGE), **digests}
 
 
 def _folder(path: Path) -> str:

@@ -22,10 +22,13 @@ import msgspec
 from msgspec import Struct
 
 from agentleague.errors import LeagueError
+from agentleague.runtime.settings import SettingError
 from agentleague.storage.lock import set_lock
 from agentleague.sweeps.leagues import Outcome, Pair, Rating, rated
-from agentleague.sweeps.plan import Key, Plan
+from agentleague.sweeps.plan import PACKAGE, Key, Plan
 
+OURS = b'{"%b":"' % PACKAGE.encode()  # So parts begin.
+TABLES = (".csv", ".parquet", ".summary.csv")
 INSTALL_PARQUET = "python -m pip install pyarrow"
 ROWS_A_GROUP = 100_000  # of Parquet, held at once
 COLUMNS = {  # of the table; the types are those of Parquet
@@ -82,7 +85,13 @@ class Parts:
     """The results so far; one process at a time has them open."""
 
     def __init__(self, path: Path, plan: Plan, *, again: bool = False) -> None:
-        """Open or begin them. Raises LeagueError if what they depend on changed, unless `again`."""
+        """Open or begin them.
+
+        Raises:
+            SettingError: a file that would be replaced is not of a sweep.
+            LeagueError: what they depend on changed, and not `again`; or another process has them.
+        """
+        _check_ours(path)
         self.path, self._plan = path, plan
         self._offsets = array("q", [-1]) * (plan.leagues + 1)
         self.done = 0
@@ -160,6 +169,19 @@ class Parts:
         self._file.close()
 
 
+def _check_ours(parts: Path) -> None:
+    """Parts begin as ours, or are empty and beside them are no tables."""
+    begin = b""
+    if parts.exists():
+        with parts.open("rb") as file:
+            begin = file.read(len(OURS))
+    tables = (parts.with_suffix(ending) for ending in TABLES)
+    there = [parts] if begin else [each for each in tables if each.exists()]
+    if begin != OURS and there:
+        what = "is there, and nothing says that a sweep wrote it"
+        raise SettingError(f"{there[0]} {what}; choose another name with --out NAME, or move it")
+
+
 class Summary:
     """The whole sweep, by game and format."""
 
@@ -207,7 +229,7 @@ def write_all(
     The rows of the summary, and the files.
     """
     summary = Summary(plan)
-    paths = [beside(out, ".csv"), beside(out, ".parquet"), beside(out, ".summary.csv")]
+    paths = [beside(out, ending) for ending in TABLES]
     with _csv(paths[0], COLUMNS) as write, _parquet(paths[1]) as write_too:
         for number, outcome in outcomes:
             summary.count(number, outcome)
