@@ -187,7 +187,7 @@ def test_a_file_for_a_format_can_be_used_as_it_is(name, tmp_path):
         ),
         (
             ("demo", "--players", "3", "--stages", '[{"format": "groups"}]'),
-            "--stages do not fit 3 players: stage 1 (groups): 2 groups need at least 4 players, not 3.",
+            "--stages do not fit 3 players: stage 1 (groups): 2 groups need at least 4 players",
         ),
         (
             ("demo", *FOUR_IN_GROUPS, '{"groups": 3}'),
