@@ -62,8 +62,11 @@ def test_the_summary_is_printed_and_the_files_are_named(here):
     done = league("sweep", "plan.toml", cwd=here)
 
     assert 'even_odd, round_robin {"cycles":2}' in done.stdout
+    shown = [line.partition(" to ") for line in done.stdout.splitlines()]
     assert "o" in next(line for line in done.stdout.splitlines() if " to " in line)[80:]
     assert done.stderr.count("is a game of luck") == done.stderr.count("even_odd is a game of") == 1
+    ratings = [before.split()[-2] for before, to, _ in shown if to]
+    assert {rating[0] for rating in ratings} == {"+", "-"}
     assert "8 leagues by the plan." in done.stderr
     assert "8 leagues, 36 matches in " in done.stderr
     assert "Written: plan.csv, plan.summary.csv" in done.stderr

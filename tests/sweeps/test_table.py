@@ -59,6 +59,18 @@ def test_the_summary_counts_every_league_of_a_game_and_format(tmp_path):
     assert len(table(summary)) == 2 * 2 * 3
 
 
+def test_the_summary_is_the_same_as_a_file_and_as_values(tmp_path):
+    plan = plan_of(tmp_path)
+    swept(plan, tmp_path, "a")
+    parts = Parts(tmp_path / "a.parts", plan)
+
+    values, _ = write_all(plan, parts.outcomes(), tmp_path / "a")
+    parts.close()
+
+    kept = table((tmp_path / "a.summary.csv").read_bytes())
+    assert [{name: str(each) for name, each in row.items()} for row in values] == kept
+
+
 def test_the_tables_do_not_depend_on_the_order_in_which_leagues_end(tmp_path):
     plan = plan_of(tmp_path)
 

@@ -212,13 +212,15 @@ class Summary:
             ratings = rated(scores)
             best = sorted(totals, key=lambda each: (-(ratings.get(each) or NONE)[0], each))
             for player in best:
-                yield {
+                total = totals[player]
+                values = {
                     **about,
+                    **total,
                     "player": self._plan.names[player],
-                    **totals[player],
-                    "mean_rank": round(totals[player]["rank"] / totals[player]["leagues"], 3),
+                    "mean_rank": round(total["rank"] / total["leagues"], 3),
                     **_shown(ratings.get(player)),
                 }
+                yield {name: values[name] for name in SUMMARY}
 
 
 def write_all(
@@ -274,7 +276,7 @@ Write = Callable[[Values], None]
 @contextmanager
 def _csv(path: Path, columns: Iterable[str]) -> Iterator[Write]:
     with _replacing(path) as new, new.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(columns), extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(file, list(columns), lineterminator="\n")
         writer.writeheader()
         yield writer.writerow
 

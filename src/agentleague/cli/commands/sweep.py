@@ -229,6 +229,7 @@ def _plotted(rows: Sequence[table.Values]) -> Iterator[table.Values]:
             half = (row["high"] - row["rating"]) * Z50 / Z95
             ends = {"low_50": row["rating"] - half, "high_50": row["rating"] + half}
             line = {"low_95": row["low"], "high_95": row["high"], "rating": row["rating"], **ends}
-            words["interval"] = f"{row['low']:+.0f} to {row['high']:+.0f}"
-            words["plot"] = dot_and_line(line, low, high)
+            rating, low_95, high_95 = (f"{round(row[n]):+}" for n in ("rating", "low", "high"))
+            plot = dot_and_line(line, low, high)
+            words = {"rating": rating, "interval": f"{low_95} to {high_95}", "plot": plot}
         yield {**row, **words}
