@@ -8,6 +8,7 @@ is timed, because the machine may be busy.
 import os
 import signal
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,6 +29,10 @@ for _name, _examples in (("quick", 10), ("test", 100), ("slow", 500)):
 settings.load_profile("test")
 
 
+# Tracing doubles the time of what runs whole leagues; the pure folders are covered without it.
+UNTRACED = {"browser", "conformance", "crash", "fuzz", "simulation"}
+
+
 def pytest_configure(config):
     # A parent that ignores signals (nohup, a shell's &) hands that down to every child.
     # A handler is not handed down: children start as if typed at a terminal.
@@ -46,6 +51,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if processes.starts_processes(item):
             item.add_marker("process")
+        if item.path.relative_to(Path(__file__).parent).parts[0] in UNTRACED:
+            item.add_marker("no_cover")
 
 
 @pytest.hookimpl(wrapper=True)

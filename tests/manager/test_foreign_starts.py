@@ -10,6 +10,7 @@ from agentleague.manager.keys import (
     ControlCall,
     ErrorCall,
     LeaseCheck,
+    NewRefereeAnswersDue,
     OutboxCall,
     RefereeWaitOver,
     RoundStartDue,
@@ -20,6 +21,7 @@ from agentleague.manager.keys import (
 from agentleague.manager.leases import longest_match
 from agentleague.manager.role import Manager
 from agentleague.protocol.messages import (
+    GameOver,
     LeagueRegisterRequest,
     LeagueStandingsUpdate,
     MatchResultReport,
@@ -327,6 +329,34 @@ def test_when_the_lease_of_a_match_that_ran_is_over_another_referee_gets_it():
 
     assert league.now - BEGAN >= longest_match(league.role.league.rules.rules, 1)
     assert league.role.league.matches["R1M1"].referees == ["REF01", "REF02"]
+
+
+@rule("R-LEASE-03")
+def test_a_player_that_hears_of_a_new_referee_after_that_has_begun_changes_nothing():
+    league = League(referees=2)
+    league.answer(CLEAR)
+    league.restart()
+    league.check_leases(until=lambda: league.events(MatchAssigned))
+    league.wake(league.role._step.limits.new_referee_seconds, NewRefereeAnswersDue("R1M1"))
+    assert league.calls() == ["start_match/tool"]
+
+    late = [effect for player_id in ("P01", "P02") for effect in league.tell(player_id)]
+
+    assert [each for each in late if isinstance(each, Call) and each.key == KEY] == []
+
+
+@rule("R-START-08")
+def test_after_a_restart_the_manager_tells_a_result_that_its_foreign_referee_may_not_have_told():
+    league = League()
+    league.answer(CLEAR)
+    league.report()
+    kinds = [type(event) for event in league.role.journal]
+    del league.role.journal[kinds.index(MatchDecided) + 1 :]  # It was killed before it closed it.
+
+    league.restart()
+
+    told = [each.message for each in league.effects if isinstance(each, Call)]
+    assert {each.player_id for each in told if isinstance(each, GameOver)} == {"P01", "P02"}
 
 
 @rule("R-START-08")

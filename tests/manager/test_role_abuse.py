@@ -61,6 +61,19 @@ def test_a_report_cannot_change_a_league_that_was_aborted():
     )
 
 
+def test_a_referee_may_ask_for_the_result_of_a_decided_match_again_after_an_abort():
+    league = MemoryLeague(4, 1).fill()
+    league.run_until(lambda: league.league.decided_total == 1)
+    asked = next(each for _, each in league.messages if isinstance(each, LockRequest))
+    first = ask(league, asked, league.hosts[1].role.state.token)
+    league.command("abort")
+
+    again = ask(league, asked, league.hosts[1].role.state.token)
+
+    assert again == first
+    assert again.result.game_result == league.league.matches[asked.match_id].result
+
+
 def test_nobody_takes_the_matches_of_a_referee_by_naming_its_end_point():
     league = MemoryLeague(4, 1, standings_seconds=1000.0)
     host = league.add_referee("Good", url="http://good/mcp")
