@@ -22,7 +22,7 @@ from agentleague.statistics.bradley_terry import Z95, Game, Strengths
 from agentleague.sweeps.plan import Key, Load, Plan, SweepLeague
 
 Pair = tuple[int, int]  # of players, seat A first
-Score = tuple[int, int, int]  # matches that the first one won, drew and lost
+Score = Sequence[int]  # matches that the first one won, drew and lost
 Rating = tuple[float, float, float]  # with the ends of its interval
 
 
@@ -104,8 +104,7 @@ def outcome_of(plan: Plan, number: int, played: PlayedLeague) -> Outcome:
         score = pairs.setdefault((which[first], which[second]), [0, 0, 0])
         if match.winner or match.status == "DRAW":  # Who both lost by default, said nothing.
             score[1 if match.winner is None else 0 if match.winner == first else 2] += 1
-    scores: list[tuple[Pair, Score]] = [(pair, (s[0], s[1], s[2])) for pair, s in pairs.items()]
-    ratings = rated(scores)
+    ratings = rated(pairs.items())
     rows = [
         Row(
             which[row.player_id],
@@ -115,7 +114,7 @@ def outcome_of(plan: Plan, number: int, played: PlayedLeague) -> Outcome:
         )
         for row in played.table
     ]
-    return Outcome(plan.key(number), len(played.matches), rows, scores)
+    return Outcome(plan.key(number), len(played.matches), rows, [*pairs.items()])
 
 
 def rated(pairs: Iterable[tuple[Pair, Score]]) -> Mapping[int, Rating]:

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from agentleague.errors import LeagueError
 from agentleague.player.strategies import games_of
-from agentleague.protocol.printable import nearest
+from agentleague.protocol.printable import there_are
 from agentleague.runtime import plugins
 from agentleague.runtime.settings import FILE_BYTES_MAX, SettingError, line_of
 from agentleague.sdk.offline import offline_stages
@@ -287,13 +287,9 @@ def _read(file: Path) -> Reading:
     reading = Reading(file, text, table)
     for key in table:
         if key not in FIELDS:
-            raise reading.wrong(key, f"is no field of a plan; {_meant(key, FIELDS)}")
+            there = there_are(key.lower().replace("-", "_"), FIELDS)
+            raise reading.wrong(key, f"is no field of a plan; {there}")
     return reading
-
-
-def _meant(typed: str, known: Sequence[str]) -> str:
-    near = nearest(typed.lower().replace("-", "_"), known)
-    return f"did you mean {near}?" if near else f"there are {', '.join(known)}"
 
 
 def _is_number(value: Any) -> bool:

@@ -208,8 +208,7 @@ class Summary:
             setting = self._plan.settings[where % len(self._plan.settings)]
             about = {"game": self._plan.games[where // len(self._plan.settings)]}
             about |= {"format": setting.format, "options": setting.options}
-            scores = [(pair, (s[0], s[1], s[2])) for pair, s in sorted(self._pairs[where].items())]
-            ratings = rated(scores)
+            ratings = rated(sorted(self._pairs[where].items()))
             best = sorted(totals, key=lambda each: (-(ratings.get(each) or NONE)[0], each))
             for player in best:
                 total = totals[player]
