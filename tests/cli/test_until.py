@@ -2,7 +2,9 @@
 
 import json
 
-from agentleague.cli.until import Clarity, sentence
+import pytest
+
+from agentleague.cli.until import Clarity, sentences
 from agentleague.league.standings import Table
 from cli import in_process
 from commands import ROOT, league
@@ -60,29 +62,45 @@ def test_it_is_clear_only_at_the_end_of_a_pair():
     assert contest.clarity.test.verdict == "first"
 
 
-SCORE = {"matches": 40, "points": 30.0, "share": 0.75, "elo": 190.8, "elo_interval": [60.4, None]}
-SAID = {
-    "first": "mine is better than it: mine has 30 points in 40 matches (75.0 %), Elo +191, "
-    "at least +60 with 95 %.",
-    "second": "it is better than mine: it has 10 points in 40 matches (25.0 %), Elo -191, "
-    "at most -60 with 95 %.",
-    "neither": "Neither is better by 30 Elo or more: mine has 30 points in 40 matches (75.0 %), "
-    "Elo +191, at least +60 with 95 %.",
-    "not_clear": "Not clear after 40 matches: mine has 30 points in 40 matches (75.0 %), "
-    "Elo +191, at least +60 with 95 %.",
-}
+SHORT = "mine has 30 points in 40 matches (75.0 %)"
+FULL = f"{SHORT}, Elo +191, from +3 to +420 with 95 %."
+SCORE = {"matches": 40, "points": 30.0, "share": 0.75, "elo": 190.8, "elo_interval": [3.4, 420.0]}
+OTHER = {"matches": 40, "points": 10, "share": 0.25, "elo": -190.8, "elo_interval": [-420, -3.4]}
+BEFORE = SCORE | {"elo_interval": [None, None]}
+WON = BEFORE | {"elo": None, "share": 1.0, "points": 40}
+BY_HOW_MUCH = "  By how much, a fixed number of matches shows: --matches 2000, without --until."
 
 
-def test_the_answer_is_a_sentence_from_the_side_of_the_better_one():
-    for verdict, said in SAID.items():
-        until = {"verdict": verdict, "margin_elo": 30.0, "confidence": 0.95}
+# What is known of the difference: after a clear contest it begins near 0, which says nothing.
+@pytest.mark.parametrize(
+    ("verdict", "score", "said"),
+    [
+        ("first", SCORE, f"mine is better than it: {SHORT}, Elo +191, at most +420 with 95 %."),
+        ("first", SCORE | {"elo_interval": [3, None]}, f"mine is better than it: {SHORT}."),
+        (
+            *("first", WON | {"elo_interval": [5, None]}),
+            "mine is better than it: mine has 40 points in 40 matches (100.0 %).",
+        ),
+        (
+            *("second", OTHER),
+            "it is better than mine: it has 30 points in 40 matches (75.0 %), Elo +191, "
+            "at most +420 with 95 %.",
+        ),
+        ("neither", SCORE, f"Neither is better by 30 Elo or more: {FULL}"),
+        ("not_clear", SCORE, f"Not clear after 40 matches: {FULL}"),
+        (
+            *("not_clear", WON | {"elo_interval": [-9, None]}),
+            "Not clear after 40 matches: mine has 40 points in 40 matches (100.0 %), "
+            "Elo at least -9 with 95 %.",
+        ),
+        ("not_clear", BEFORE, f"Not clear after 40 matches: {SHORT}."),
+    ],
+)
+def test_the_answer_is_a_sentence_from_the_side_of_the_better_one(verdict, score, said):
+    until = {"verdict": verdict, "margin_elo": 30.0, "confidence": 0.95}
 
-        assert sentence(["mine", "it"], SCORE, until) == said
-
-    both = SCORE | {"elo_interval": [60.4, 300.0]}
-    assert "Elo +191, from +60 to +300 with 95 %" in sentence(["mine", "it"], both, until)
-    won = SCORE | {"elo": None, "elo_interval": [None, None]}
-    assert "Elo unknown with 95 %" in sentence(["mine", "it"], won, until)
+    more = [BY_HOW_MUCH] if verdict in ("first", "second") else []
+    assert sentences(["mine", "it"], score, until) == [said, *more]
 
 
 def test_progress_is_a_bar_for_each_test_with_its_bounds(capsys):

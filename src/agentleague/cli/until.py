@@ -7,7 +7,7 @@ import click
 
 from agentleague.cli.output import say, shown
 from agentleague.cli.progress import Progress
-from agentleague.statistics.sequential import WhoIsBetter, expected
+from agentleague.statistics.sequential import SIDES, WhoIsBetter, expected
 
 if TYPE_CHECKING:
     from agentleague.league.league import League
@@ -17,6 +17,7 @@ MARGIN = 30.0  # Elo: 54.3 % of the points
 MARGIN_MIN, MARGIN_MAX = 1.0, 400.0
 MATCHES = 10_000  # at most, unless --matches says otherwise
 BAR = 20
+BY_HOW_MUCH = "  By how much, a fixed number of matches shows: --matches 2000, without --until."
 FIRST_SAID = 16  # pairs, where stderr is not a terminal; then after twice as many
 
 
@@ -110,15 +111,19 @@ def _bar(part: float) -> str:
     return "#" * full + "-" * (BAR - full)
 
 
-def sentence(names: Sequence[str], score: Mapping[str, Any], until: Mapping[str, Any]) -> str:
-    """The answer: who is better, by how much, and after how many matches."""
-    is_second = until["verdict"] == "second"
+def sentences(
+    names: Sequence[str], score: Mapping[str, Any], until: Mapping[str, Any]
+) -> list[str]:
+    """The answer: who is better after how many matches, and what is known of by how much."""
+    is_second, is_clear = until["verdict"] == "second", until["verdict"] in SIDES
     one, other = reversed(names) if is_second else names
     points, matches, share = score["points"], score["matches"], score["share"]
     elo, (low, high) = score["elo"], score["elo_interval"]
     if is_second:
         points, share = matches - points, 1 - share
         elo, low, high = (None if each is None else -each for each in (elo, high, low))
+    if is_clear:  # It stopped as soon as the interval began above 0: where it begins says no more.
+        low = None
     said = {
         "neither": f"Neither is better by {until['margin_elo']:g} Elo or more",
         "not_clear": f"Not clear after {matches:,} matches",
@@ -126,8 +131,10 @@ def sentence(names: Sequence[str], score: Mapping[str, Any], until: Mapping[str,
     words = ("from", "to") if low is not None and high is not None else ("at least", "at most")
     ends = [f"{w} {end:+.0f}" for w, end in zip(words, (low, high), strict=True) if end is not None]
     value = "" if elo is None else f" {elo:+.0f},"
-    difference = f"Elo{value} {' '.join(ends) or 'unknown'} with {100 * until['confidence']:g} %"
-    return (
-        f"{said}: {one} has {points:,.7g} points in {matches:,} matches ({100 * share:.1f} %), "
-        f"{difference}."
+    confidence = f"with {100 * until['confidence']:g} %"
+    difference = f", Elo{value} {' '.join(ends)} {confidence}" if ends else ""
+    answer = (
+        f"{said}: {one} has {points:,.7g} points in {matches:,} matches "
+        f"({100 * share:.1f} %){difference}."
     )
+    return [answer, BY_HOW_MUCH] if is_clear else [answer]

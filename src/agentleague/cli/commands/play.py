@@ -19,7 +19,7 @@ from agentleague.cli.directory import check_free, dir_option
 from agentleague.cli.local_players import IS_URL, local_players
 from agentleague.cli.options import Number, directory_option, game_choice, read_game_options
 from agentleague.cli.progress import Progress
-from agentleague.cli.until import MARGIN, MARGIN_MAX, MARGIN_MIN, Clarity, Percent, sentence
+from agentleague.cli.until import MARGIN, MARGIN_MAX, MARGIN_MIN, Clarity, Percent, sentences
 from agentleague.cli.until import MATCHES as UNTIL_MATCHES
 from agentleague.dialects.table import in_words
 from agentleague.errors import LeagueError
@@ -386,7 +386,7 @@ def _result(summary: dict[str, Any], failed: dict[str, Any] | None, wins: str) -
 def _judged(summary: Mapping[str, Any]) -> list[str]:
     names = [output.shown(row["display_name"]) for row in summary["players"]]
     if "until" in summary:
-        return [sentence(names, summary["score"], summary["until"])]
+        return sentences(names, summary["score"], summary["until"])
     return compared(names[0], summary["score"])
 
 
