@@ -6,6 +6,10 @@ of that difference; LLR is the logarithm of how much better the second one fits.
 bounds of Wald, one of the two is accepted. Scores lie evenly from 0 to 1: lost, drawn and won
 matches, or better pairs of matches with seats swapped, 0, 1/4, 1/2, 3/4 and 1: what a seat is worth
 then cancels out, and does not count as chance.
+
+Differences are those of Elo's logistic scale alone, which is that of the ratings: on the normalized
+one, in deviations of a score, a test takes as long whatever the share of draws, but nobody knows
+what margin to ask for.
 """
 
 from collections.abc import Sequence
