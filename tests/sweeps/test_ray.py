@@ -32,7 +32,12 @@ def sweep(folder, where):
 
 
 def test_the_tables_are_the_same_on_one_core_on_two_and_on_ray(tmp_path):
-    (tmp_path / "plan.toml").write_text(SMALL)
+    (tmp_path / "plan.toml").write_text(SMALL.replace('"fixed"', '"mine.py"'))
+    (tmp_path / "habits.py").write_text("moves = 0\n")
+    (tmp_path / "mine.py").write_text(
+        "import habits\ndef choose(turn):\n    habits.moves += 1\n"
+        "    return turn.legal_moves[habits.moves % 7 % 2]\n"
+    )
 
     ended = [sweep(tmp_path, where) for where in ("cores:1", "cores:2", "ray")]
 
