@@ -1,34 +1,52 @@
 """An agent that stays waits for the next league, and for nothing else."""
 
 import asyncio
-from types import SimpleNamespace
 
 import pytest
+from msgspec import UNSET
 
 from agentleague.errors import LateRegistration, LeagueFull, RegistrationAfterEnd
-from agentleague.runtime import staying
+from agentleague.player.role import Player
+from agentleague.protocol.messages import LeagueRegisterResponse
+from agentleague.roles.agent import Refused, RegisterKey
+from agentleague.roles.settings import PlayerSettings
+from agentleague.roles.stimuli import Answered
+from agentleague.runtime.clock import LoopClock
+from agentleague.runtime.host import Host
+from agentleague.runtime.processes import Place, Running
+from agentleague.runtime.staying import Looks, may_stay, next_league
+from agentleague.transport.http import HttpTransport
 
 
-def waited(monkeypatch, statuses, *, refusal="", stops_after=None, is_foreign=False):
+def an_agent(refusal="", **answered):
+    """A player that was in league "one", unless it was refused; it opens no port."""
+    clock, role = LoopClock(asyncio.get_running_loop()), Player(PlayerSettings(display_name="Ann"))
+    transport = HttpTransport(clock, Place(0).policy("player"))
+    agent = Running(Host(role, clock, transport), transport, "")
+    if refusal:
+        agent.host.on_end(Refused(refusal))
+    else:
+        answer = LeagueRegisterResponse("ACCEPTED", "P01", "one", auth_token="tok", **answered)
+        role.handle(Answered(RegisterKey(), answer, None, 0.0), 0.0)
+    return agent
+
+
+def waited(statuses, *, refusal="", stops_after=None, match_tokens=True):
     """Whether there was a next league, how often it looked, and what was said."""
-    said, looks = [], iter(statuses)
-    monkeypatch.setattr(staying, "FIRST_SECONDS", 0.0)
-    monkeypatch.setattr(staying, "LONGEST_SECONDS", 0.001)
+    said, answers = [], iter(statuses)
 
     async def run():
         stopped, seen = asyncio.get_running_loop().create_future(), []
 
-        async def look(where):
+        async def ask(where):
             seen.append(where)
             if len(seen) == stops_after:
                 stopped.set_result(None)
-            return next(looks)
+            return next(answers)
 
-        monkeypatch.setattr(staying, "_look", look)
-        state = SimpleNamespace(league_id="one")
-        role = SimpleNamespace(state=state, has_foreign_manager=is_foreign)
-        agent = SimpleNamespace(host=SimpleNamespace(role=role), refusal=refusal)
-        return await staying.next_league(agent, "here", stopped, said.append), len(seen)
+        agent = an_agent(refusal, match_tokens=match_tokens)
+        looks = Looks(ask, first_seconds=0.0)
+        return await next_league(agent, "here", stopped, said.append, looks), len(seen)
 
     return *asyncio.run(run()), said
 
@@ -38,29 +56,29 @@ ENDED = {"league_id": "two", "status": "LEAGUE_COMPLETED"}
 
 
 @pytest.mark.parametrize("before", [[], [{}], [OVER, {}, OVER], [ENDED]])
-def test_it_waits_while_nobody_answers_or_a_league_that_is_over_does(monkeypatch, before):
-    is_next, looks, said = waited(monkeypatch, [*before, NEXT])
+def test_it_waits_while_nobody_answers_or_a_league_that_is_over_does(before):
+    is_next, looks, said = waited([*before, NEXT])
 
     assert (is_next, looks) == (True, len(before) + 1)
     assert said == ["Waiting at here for the next league. Stop with Ctrl-C."]
 
 
-def test_it_can_be_stopped_while_it_waits(monkeypatch):
-    is_next, looks, _ = waited(monkeypatch, [OVER] * 9, stops_after=3)
+def test_it_can_be_stopped_while_it_waits():
+    is_next, looks, _ = waited([OVER] * 9, stops_after=3)
 
     assert (is_next, looks) == (False, 3)
 
 
-def test_who_came_too_late_waits_for_the_league_after_that_one(monkeypatch):
+def test_who_came_too_late_waits_for_the_league_after_that_one():
     later = {"league_id": "three", "status": "WAITING_FOR_REGISTRATIONS"}
-    is_next, looks, said = waited(monkeypatch, [NEXT, NEXT, later], refusal="Registration closed")
+    is_next, looks, said = waited([NEXT, NEXT, later], refusal="Registration closed")
 
     assert (is_next, looks) == (True, 3)
     assert said[0] == "It is not in this league: Registration closed"
 
 
-def test_at_a_manager_that_is_not_ours_it_registers_again(monkeypatch):
-    assert waited(monkeypatch, [], is_foreign=True)[:2] == (True, 0)
+def test_at_a_manager_that_is_not_ours_it_registers_again():
+    assert waited([], match_tokens=UNSET)[:2] == (True, 0)
 
 
 @pytest.mark.parametrize(
@@ -74,4 +92,7 @@ def test_at_a_manager_that_is_not_ours_it_registers_again(monkeypatch):
     ],
 )
 def test_it_stays_after_the_end_or_if_it_came_too_late_and_not_if_it_is_refused(refusal, may):
-    assert staying.may_stay(SimpleNamespace(refusal=refusal)) is may
+    async def stays():
+        return may_stay(an_agent(refusal))
+
+    assert asyncio.run(stays()) is may
