@@ -7,7 +7,7 @@ import pytest
 
 from agentleague.cli.commands.ratings import print_ratings
 from agentleague.league.events import RoundEnded
-from agentleague.records.ratings import Decided, Played, statistics
+from agentleague.records.ratings import Decided, RatedLeague, statistics
 from cli.screen import Screen
 from cli.test_standings import league, printed
 from league.decisions import LEAGUE_ID, Decisions
@@ -127,7 +127,7 @@ def test_the_table_says_how_many_more_matches_would_tell_neighbours_apart_if_any
     won = [Decided(("P01", other), "P01", "WIN") for other in ("P02", "P03")] * 2
     level = [Decided(("P02", "P03"), winner, "WIN") for winner in ("P02", "P03")]
     for is_luck in (False, True):
-        print_ratings(statistics([Played("cup", "chess", names, won + level, is_luck)]))
+        print_ratings(statistics([RatedLeague("cup", "chess", names, won + level, is_luck)]))
 
     told, of_luck = capsys.readouterr().out.split("cup: strength by 6 matches")[1:]
     ann, bob, cy = (next(line for line in told.splitlines() if name in line) for name in players)
@@ -167,7 +167,7 @@ def test_in_a_narrow_terminal_columns_leave_and_no_number_is_cut(cup):
 def test_groups_that_never_met_have_tables_of_their_own_and_that_is_said_first(capsys):
     names = {f"P0{n}": (f"Player {n}", "") for n in range(1, 5)}
     games = [Decided(pair, pair[0], "WIN") for pair in (("P01", "P02"), ("P03", "P04"))] * 3
-    print_ratings(statistics([Played("cup", "chess", names, games)]))
+    print_ratings(statistics([RatedLeague("cup", "chess", names, games)]))
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("These are 2 groups that never met")
@@ -178,6 +178,6 @@ def test_groups_that_never_met_have_tables_of_their_own_and_that_is_said_first(c
 
 
 def test_without_a_match_the_table_is_empty(capsys):
-    print_ratings(statistics([Played("cup", "chess", {}, [])]))
+    print_ratings(statistics([RatedLeague("cup", "chess", {}, [])]))
 
     assert "cup: strength by 0 matches" in capsys.readouterr().out

@@ -6,7 +6,7 @@ from agentleague.games import even_odd, tic_tac_toe
 from agentleague.league.events import MatchRuled, RoundEnded
 from agentleague.records.ratings import (
     Decided,
-    Played,
+    RatedLeague,
     in_words,
     opens_group,
     played_in,
@@ -32,7 +32,7 @@ def results(*texts, players=("P01", "P02")):
 
 
 def league(text, players=ANN_AND_BOB, name="cup", game="even_odd", **more):
-    return Played(name, game, players, results(text), **more)
+    return RatedLeague(name, game, players, results(text), **more)
 
 
 def row_of(facts, name):
@@ -147,7 +147,7 @@ def test_those_who_are_close_to_the_first_are_named():
         *results("+" * 30, players=("P01", "P03")),
         *results("+" * 30, players=("P02", "P03")),
     ]
-    verdict = statistics([Played("cup", "chess", names, rows)])["verdict"]
+    verdict = statistics([RatedLeague("cup", "chess", names, rows)])["verdict"]
 
     assert verdict.startswith("Ann leads. Ann and Bob are too close to call.")
 
@@ -155,7 +155,7 @@ def test_those_who_are_close_to_the_first_are_named():
 def test_who_played_too_little_is_last_and_it_is_said():
     names = {**ANN_AND_BOB, "P03": ("Cy", "")}
     rows = [*results("++++"), *results("+", players=("P03", "P01"))]
-    facts = statistics([Played("cup", "chess", names, rows)])
+    facts = statistics([RatedLeague("cup", "chess", names, rows)])
 
     assert (facts["rows"][-1]["name"], in_words(facts["rows"][-1])["range"]) == ("Cy", "too few")
     assert facts["notes"] == ["1 player with fewer than 3 matches: too few for a rank."]
@@ -165,7 +165,7 @@ def test_one_who_alone_played_enough_is_not_first_with_certainty():
     """As the champion of a small knockout, who plays more matches than anybody else."""
     names = {**ANN_AND_BOB, "P03": ("Cy", "")}
     rows = [*results("++"), *results("+", players=("P01", "P03"))]
-    facts = statistics([Played("cup", "chess", names, rows)])
+    facts = statistics([RatedLeague("cup", "chess", names, rows)])
 
     assert {in_words(row)["range"] for row in facts["rows"]} == {"too few"}
     assert {in_words(row)["first"] for row in facts["rows"]} == {""}
@@ -183,13 +183,13 @@ def test_a_verdict_says_nothing_of_those_who_played_too_little(text, verdict):
     names = {**ANN_AND_BOB, "P03": ("Cy", "")}
     rows = [*results(text), *results("+", players=("P03", "P01"))]
 
-    assert statistics([Played("cup", "chess", names, rows)])["verdict"].startswith(verdict)
+    assert statistics([RatedLeague("cup", "chess", names, rows)])["verdict"].startswith(verdict)
 
 
 def test_groups_that_never_met_are_said():
     names = {f"P0{n}": (f"Player {n}", "") for n in range(1, 5)}
     rows = [*results("+++"), *results("+++", players=("P03", "P04"))]
-    facts = statistics([Played("cup", "chess", names, rows)])
+    facts = statistics([RatedLeague("cup", "chess", names, rows)])
 
     assert facts["verdict"] == (
         "These are 2 groups that never met, not even through others, like that of Player 1 and "

@@ -46,7 +46,7 @@ class Decided(NamedTuple):
     status: str
 
 
-class Played(NamedTuple):
+class RatedLeague(NamedTuple):
     """One league as ratings need it."""
 
     league_id: str
@@ -56,7 +56,7 @@ class Played(NamedTuple):
     is_luck: bool | None = None
 
 
-def results_of(league: League, game: Rules | None = None) -> Played:
+def results_of(league: League, game: Rules | None = None) -> RatedLeague:
     """A league that was folded from all its rows."""
     decided = []
     for match in league.matches.values():
@@ -66,10 +66,10 @@ def results_of(league: League, game: Rules | None = None) -> Played:
     return played_in(league, decided, game)
 
 
-def played_in(league: League, results: Iterable[Result], game: Rules | None) -> Played:
+def played_in(league: League, results: Iterable[Result], game: Rules | None) -> RatedLeague:
     """A league with these results."""
     rules, players = league.rules, league.roster.players.values()
-    return Played(
+    return RatedLeague(
         rules.league_id,
         rules.game_type,
         {each.agent_id: (each.display_name, each.version) for each in players},
@@ -79,7 +79,7 @@ def played_in(league: League, results: Iterable[Result], game: Rules | None) -> 
 
 
 def statistics(
-    leagues: Sequence[Played], *, identity: Identity | None = None, with_forfeits: bool = True
+    leagues: Sequence[RatedLeague], *, identity: Identity | None = None, with_forfeits: bool = True
 ) -> dict[str, Any]:
     """All that is shown of the strength of the players of one league or many, as plain JSON.
 
@@ -122,7 +122,7 @@ def _agreed(said: Sequence[bool | None]) -> bool | None:
 class _People:
     """Who is who in several leagues."""
 
-    def __init__(self, leagues: Sequence[Played], identity: Identity | None) -> None:
+    def __init__(self, leagues: Sequence[RatedLeague], identity: Identity | None) -> None:
         self.of: list[dict[str, str]] = []  # by league: player id -> one key for a person
         self.names: dict[str, str] = {}
         self.ids: dict[str, str] = {}
@@ -149,7 +149,7 @@ class _People:
                 self._leagues[key] += 1
                 self._versions[key].add(version)
 
-    def notes(self, leagues: Sequence[Played]) -> Iterable[str]:
+    def notes(self, leagues: Sequence[RatedLeague]) -> Iterable[str]:
         """What was taken to be one, and where that may be wrong."""
         if len(leagues) == 1:
             return
@@ -168,7 +168,7 @@ class _People:
 
 
 def _games(
-    leagues: Sequence[Played], people: _People, with_forfeits: bool
+    leagues: Sequence[RatedLeague], people: _People, with_forfeits: bool
 ) -> tuple[list[Game], list[Game], Counter[str]]:
     """Matches that were played, those that were lost without a game, and how many were which."""
     games: list[Game] = []
@@ -277,7 +277,7 @@ def _separated(ranked: Sequence[Mapping[str, Any]]) -> str:
     return f" To tell {names} takes about {about} of each, if they differ as their ratings do."
 
 
-def _luck(leagues: Sequence[Played], is_luck: bool | None, compared: luck.Luck | None) -> str:
+def _luck(leagues: Sequence[RatedLeague], is_luck: bool | None, compared: luck.Luck | None) -> str:
     said = compared.sentence(is_game_of_luck=is_luck is True) if compared else ""
     if not is_luck:
         return said

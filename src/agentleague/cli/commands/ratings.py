@@ -23,7 +23,7 @@ from agentleague.cli.reading import all_option
 from agentleague.errors import UnsupportedGame
 from agentleague.games.game import Game
 from agentleague.league.league import League
-from agentleague.records.ratings import Played, in_words, opens_group, results_of, statistics
+from agentleague.records.ratings import RatedLeague, in_words, opens_group, results_of, statistics
 from agentleague.records.reading import open_league
 from agentleague.records.seasons import is_season, season_leagues
 from agentleague.runtime.plugins import load_game
@@ -83,9 +83,9 @@ def _leagues(place: JournalPlace) -> Sequence[JournalPlace]:
     return season_leagues(place) if is_season(place) else [_directory(place)]
 
 
-def _opened(places: Sequence[JournalPlace]) -> list[Played]:
+def _opened(places: Sequence[JournalPlace]) -> list[RatedLeague]:
     """The leagues that lie there. Raises UsageError for one that is named twice."""
-    found: dict[str, tuple[JournalPlace, Played]] = {}
+    found: dict[str, tuple[JournalPlace, RatedLeague]] = {}
     for each in places:
         league, rows = open_league(each)
         league_id = rows[0].league_id
@@ -102,7 +102,7 @@ def _directory(place: JournalPlace) -> JournalPlace:
     return with_league(place)
 
 
-def played(league: League) -> Played:
+def played(league: League) -> RatedLeague:
     """A league with the game it plays, if that is installed."""
     return results_of(league, game_of(league))
 
