@@ -28,8 +28,17 @@ from agentleague.conformance.target import Target
 from agentleague.player import strategies
 from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime.processes import Place, open_player
-from conformance.between import Relay, nothing
-from conformance.player_changes import message_in, on_raw, params, pushes_anew, refuses
+from conformance.between import IN, OUT, Relay, nothing
+from conformance.player_changes import (
+    INVITATION,
+    OVER,
+    error_as,
+    message_in,
+    on_raw,
+    params,
+    pushes_anew,
+    refuses,
+)
 from conformance.wrong_players import WRONG
 from tables import each_row
 
@@ -215,6 +224,51 @@ def test_a_player_that_acknowledges_first_and_pushes_its_answer_passes(ours):
     assert not told(outcomes)
     verdicts = {each.rule.id: each.verdict for each in outcomes}
     assert verdicts["player.push.names-its-match"] is Verdict.PASS
+
+
+def one_match_at_a_time(around):
+    """Whoever is in a match refuses any other one, until GAME_OVER."""
+    own = []
+
+    def before(passing):
+        said, kind = message_in(passing.request), message_in(passing.request).get("message_type")
+        if passing.direction == OUT or passing.is_raw:
+            return
+        if kind == INVITATION and own and own != [said.get("match_id")]:
+            error_as(passing, passing.request.fields.get("id"), code=-32000)
+        elif kind == INVITATION:
+            own[:] = [said.get("match_id")]
+        elif kind == OVER and own == [said.get("match_id")]:
+            own.clear()
+
+    return before, nothing
+
+
+def test_a_player_that_is_in_one_match_at_a_time_passes(ours):
+    with checked(ours, one_match_at_a_time) as bench:
+        outcomes = try_rules(FAST, bench)
+
+    assert not told(outcomes)
+    verdicts = {each.rule.id: each.verdict for each in outcomes}
+    assert verdicts["player.choice.two-matches"] is Verdict.NOT_APPLICABLE
+
+
+def test_a_match_is_ended_in_the_form_in_which_it_began(ours):
+    """A player that speaks one form alone would stay in a match that ends in another."""
+    own = one_match_at_a_time(None)[0]
+
+    def before(passing):
+        if passing.direction == IN and not is_spoken(passing.request.fields, "bare"):
+            error_as(passing, 1, code=-32601)
+        else:
+            own(passing)
+
+    with checked(ours, lambda around: (before, nothing)) as bench:
+        found = verdicts_of(bench, "invitation.is-answered", "choice.is-answered")
+        speaks = bench.speaks
+
+    assert speaks == ["bare"]
+    assert found == [Verdict.PASS, Verdict.PASS]
 
 
 def is_spoken(said, form):

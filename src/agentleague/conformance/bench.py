@@ -41,9 +41,21 @@ class Bench:
         """A new message that every agent of this role takes."""
         raise NotImplementedError
 
+    def controls(self, count: int) -> list[Fields]:
+        """So many of them, for one moment."""
+        return [self.control() for _ in range(count)]
+
+    def usual(self) -> Fields:
+        """The same only to look at: it is not sent."""
+        return self.control()
+
     def is_taken(self, answer: Answer) -> bool:
         """Whether the answer to `control` says, in whatever words, that it was taken."""
         raise NotImplementedError
+
+    def is_served(self, answer: Answer) -> bool:
+        """Whether the answer to one of several `controls` says that they are served at once."""
+        return self.is_taken(answer)
 
     def message(self, message_type: str, **fields: Any) -> Fields:
         """A message as the documents show it: the envelope, and these fields."""

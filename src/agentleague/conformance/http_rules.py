@@ -159,14 +159,15 @@ def header_case(bench: Bench) -> None:
     mend="Read the body of a request whole, and keep the connection open or say Connection: close.",
 )
 def keep_alive(bench: Bench) -> str | None:
-    bodies = [body_of(bench), body_of(bench)]
+    bodies = [body_of(bench, each) for each in bench.controls(2)]
     answers = bench.peer.post_again(bodies)
     for body, answer in zip(bodies, answers, strict=False):
         bench.keep("on a connection that stays open", body, answer)
     expect_taken(bench, answers[0], "a message on a connection that stays open is taken")
     if answers[0].headers.get("connection", "").lower() == "close":
         return "it closes the connection after each answer"
-    expect_taken(bench, answers[-1], "the second message on a connection is taken as well")
+    if not bench.is_served(answers[-1]):
+        expect_taken(bench, answers[-1], "the second message on a connection is taken as well")
     return None
 
 

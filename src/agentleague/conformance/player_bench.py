@@ -1,8 +1,8 @@
 """The kit as manager and referee of one player."""
 
 import itertools
+import json
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,11 +16,12 @@ from agentleague.conformance.launch import Launch
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.listener import Listener, Received, Reply, acknowledge, refuse_unknown
 from agentleague.conformance.peer import Peer
-from agentleague.conformance.rules import NotReached
+from agentleague.conformance.rules import Broken, NotReached
 from agentleague.conformance.target import Target, find, free_port, open_manager, start
+from agentleague.conformance.wire import refusal
 from agentleague.dialects import requests
 from agentleague.dialects.answers import read_answer, read_pushed
-from agentleague.dialects.table import DIALECTS
+from agentleague.dialects.table import DIALECTS, Dialect
 from agentleague.errors import LeagueError
 from agentleague.protocol.codec import encode, taken_by
 from agentleague.protocol.messages import (
@@ -36,7 +37,8 @@ LEAGUE_ID = "league_check_even_odd"
 PLAYER_ID, OPPONENT_ID = "P01", "P02"
 TOKEN, REFEREE_TOKEN = "tok_P01_c0ffee", "tok_REF01_c0ffee"
 FORMS = ("tool", "choose", "type", "message", "bare", "lower", "mcp")
-MATCH_ID = re.compile(rb'"match_id": ?"(R\d+M1)"')
+MATCH_ID = re.compile(r'"match_id" ?: ?')
+NO_MATCH = "R0M0"
 REGISTRATION = "LEAGUE_REGISTER_REQUEST"
 TAKEN = taken_by("manager")
 JOIN, CHOICE = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"
@@ -95,15 +97,18 @@ class PlayerBench(Bench):
         self.referee = Listener("referee", take_push, bind=target.bind)
         self.launch: Launch | None = None
         self._rounds = itertools.count(1)
-        self._begun: dict[str, Match] = {}  # matches to which it was invited, and not told the end
-        self._controls: set[str] = set()  # those of them that no rule is about
+        self.plays_several = True  # Some players are in one match at a time, until GAME_OVER.
+        self._begun: dict[str, Dialect] = {}  # ids of matches that it may be in, and their form
+        self._of_rule: dict[str, Dialect] = {}  # all that began since the rule did
         self._ends_matches = True
+        self._usual: Fields = {}
         self._folder = TemporaryDirectory(prefix="league-check-", ignore_cleanup_errors=True)
         try:
             self.launch = start(target, limits, self.places(self.manager.url))
             url = find(target, limits, self.launch, self.manager)
             super().__init__(Peer(url, limits), limits)
             self.speaks = self.find_dialects()
+            self._find_how_many()
         except BaseException:
             self.close()
             raise
@@ -122,43 +127,68 @@ class PlayerBench(Bench):
 
     def begin_rule(self) -> None:
         super().begin_rule()
-        self._end(list(self._begun))
+        self.end_matches()
+        self._of_rule.clear()
 
     def control(self) -> Fields:
-        self._end(self._controls & self._begun.keys())
-        match = self.match()
-        self._controls.add(match.match_id)
-        return self.invitation(match)
+        return self.controls(1)[0]
+
+    def controls(self, count: int) -> list[Fields]:
+        found = [self.invitation(match) for match in [self.match() for _ in range(count)]]
+        for each in found:  # Some are sent where `keep` does not see it.
+            self._begin(encode(each["match_id"]).decode())
+        self._usual = found[-1]
+        return found
+
+    def usual(self) -> Fields:
+        return self._usual or self.control()
 
     def keep(self, what: str, sent: bytes, answer: Answer) -> Answer:
-        found = MATCH_ID.search(sent) if b"GAME_INVITATION" in sent else None
-        if found:
-            match_id = found[1].decode()
-            number = int(re.sub(r"\D", "", match_id.partition("M")[0]) or 0)
-            self._begun[match_id] = Match(match_id, f"conv-r{number}m1-001", number)
+        if b"GAME_OVER" in sent:
+            for each in _match_ids(sent):
+                self._begun.pop(each, None)
+        elif b"GAME_INVITATION" in sent.replace(b"\0", b""):
+            for each in _match_ids(sent):
+                self._begin(each)
         return super().keep(what, sent, answer)
 
-    def _end(self, match_ids: Iterable[str]) -> None:
-        """Tell the end of matches: some players are in one at a time, until it is over."""
-        for match_id in match_ids:
-            match = self._begun.pop(match_id)
-            self._controls.discard(match_id)
-            if self._ends_matches:
-                told = msgspec.convert(self.game_over(match), GameOver)
-                body = self.dialect.write(told, self.next_id())
-                answer = self.peer.post(body, seconds=self.limits.game_over)
-                self._ends_matches = not answer.is_late  # Else it takes as long each time.
+    def _begin(self, match_id: str) -> None:
+        self._begun[match_id] = self._of_rule[match_id] = self.dialect
+
+    def end_matches(self) -> None:
+        """Tell the end of all matches: some players are in one at a time, until it is over."""
+        told = msgspec.convert(self.game_over(Match(NO_MATCH, "conv-check-over", 1)), GameOver)
+        while self._begun and self._ends_matches:
+            match_id, dialect = self._begun.popitem()
+            body = dialect.write(told, self.next_id())
+            body = body.replace(encode(NO_MATCH), match_id.encode())  # It may be no text.
+            answer = self.peer.post(body, seconds=self.limits.game_over)
+            self._ends_matches = not answer.is_late  # Else it takes as long each time.
 
     def is_taken(self, answer: Answer) -> bool:
-        if isinstance(self.read(self.control(), answer), GameJoinAck):
-            return self.said_to(self.control(), answer).joins
+        if isinstance(self.read(self.usual(), answer), GameJoinAck):
+            return self.said_to(self.usual(), answer).joins
         asked = next((each.sent for each in self.exchanges if each.answer is answer), b"")
-        found = MATCH_ID.search(asked) if self.pushes else None
-        message = self.control() | {"match_id": found[1].decode() if found else ""}
-        return bool(found) and self.said_to(message, answer, self.limits.join).joins
+        found = _match_ids(asked)[:1] if self.pushes else []
+        messages = [self.usual() | {"match_id": json.loads(each)} for each in found]
+        return any(self.said_to(each, answer, self.limits.join).joins for each in messages)
+
+    def is_served(self, answer: Answer) -> bool:
+        is_refused = (answer.status or 500) < 500 and refusal(answer) is not None
+        return self.is_taken(answer) or (is_refused and not self.plays_several)
+
+    def still_takes(self, after: str) -> None:
+        try:
+            super().still_takes(after)
+        except Broken:
+            if self.plays_several:
+                raise
+            self._begun |= self._of_rule  # It may have read the end of one before its beginning.
+            super().still_takes(after)
 
     def match(self) -> Match:
-        """A match that was never spoken of before."""
+        """A match that was never spoken of before; those before it are over."""
+        self.end_matches()
         number = next(self._rounds)
         return Match(f"R{number}M1", f"conv-r{number}m1-001", number)
 
@@ -272,6 +302,11 @@ class PlayerBench(Bench):
                 self.dialect = DIALECTS[found[0]]
         return found
 
+    def _find_how_many(self) -> None:
+        """Whether it joins a match while it is in another one."""
+        first, second = self.match(), self.match()
+        self.plays_several = not self.invite(first).joins or not self.invite(second).is_refused
+
     def _pushed_for(self, matches: dict[str, str]) -> list[str]:
         """The forms to which the player has pushed, or pushes now, a join."""
 
@@ -310,6 +345,17 @@ class PlayerBench(Bench):
         self.referee.close()
         self.manager.close()
         self._folder.cleanup()
+
+
+def _match_ids(sent: bytes) -> list[str]:
+    """The ids of matches in a request as JSON, whatever they are, and however it is encoded."""
+    text = sent.replace(b"\0", b"").decode(errors="replace")
+    found = []
+    for place in MATCH_ID.finditer(text):
+        with suppress(ValueError, RecursionError):
+            end = json.JSONDecoder().raw_decode(text, place.end())[1]
+            found.append(text[place.end() : end])
+    return found
 
 
 def _find(fields: Any, name: str) -> Any:

@@ -277,6 +277,8 @@ ILLEGAL: Fields = {
     needs=(LEGAL,),
 )
 def choice_of_two_matches(bench: PlayerBench) -> None:
+    if not bench.plays_several:
+        raise NotApplicable("it is in one match at a time")
     matches = [bench.match() for _ in range(4)]
     for match in matches:
         joined(bench, match)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agentleague.conformance.bench import Fields
+from agentleague.conformance.bench import Fields, now
 from agentleague.conformance.player_bench import OPPONENT_ID, PLAYER_ID, PlayerBench
 from agentleague.conformance.player_choice_rules import expect
 from agentleague.conformance.rules import Broken, NotApplicable, Rules, Tier
@@ -239,7 +239,7 @@ def game_over_of_no_match(bench: PlayerBench) -> None:
 def game_error(bench: PlayerBench) -> None:
     match = bench.match()
     bench.invite(match)
-    retry = {"retry_count": 1, "max_retries": 3, "next_retry_at": bench.control()["timestamp"]}
+    retry = {"retry_count": 1, "max_retries": 3, "next_retry_at": now()}
     error = bench.about(
         "GAME_ERROR", match, error_code="E001", error_description="TIMEOUT_ERROR",
         affected_player=PLAYER_ID, action_required="CHOOSE_PARITY_RESPONSE", retry_info=retry,

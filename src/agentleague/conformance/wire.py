@@ -35,7 +35,7 @@ def written(bench: Bench, message: Fields, **around: Any) -> Fields:
     """A message like `control` in the form that the agent understands; `around` replaces keys."""
     if bench.dialect is OURS:
         return bench.request(message, **around)
-    usual = bench.control()
+    usual = bench.usual()
     known = msgspec.convert(usual, MESSAGES[usual["message_type"]].cls)
     body: Fields = msgspec.json.decode(bench.dialect.write(known, bench.next_id()))
     inner = _nearest(body, usual)

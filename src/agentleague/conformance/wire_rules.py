@@ -350,7 +350,7 @@ def notification(bench: Bench) -> None:
     mend="Answer a list of requests with the error -32600.",
 )
 def batch(bench: Bench) -> None:
-    asked = [request(bench), request(bench)]
+    asked = [request(bench, each) for each in bench.controls(2)]
     answer = bench.post("a batch of two requests", encode(asked))
     if not answer.is_late and (answer.status is None or answer.status >= 400):
         bench.still_takes("a batch")
