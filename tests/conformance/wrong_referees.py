@@ -3,22 +3,51 @@
 A row says what is wrong, which rule finds it, and the change: a function from the relay to hooks.
 """
 
-import re
-import threading
-import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from conformance.between import IN, OUT, Passing, nothing
-
-FIRST = "decisive"  # the match in which nobody does anything unusual
-A, B = 0, 1  # its players
-REGISTRATION, REPORT = "REFEREE_REGISTER_REQUEST", "MATCH_RESULT_REPORT"
-INVITATION, CALL, OVER, ERROR = (
-    "GAME_INVITATION",
-    "CHOOSE_PARITY_CALL",
-    "GAME_OVER",
-    "GAME_ERROR",
+from conformance.referee_changes import (
+    ACK,
+    CALL,
+    ERROR,
+    FIRST,
+    INVITATION,
+    OVER,
+    REGISTRATION,
+    REPORT,
+    A,
+    B,
+    always_8,
+    answered,
+    answers_once,
+    does_not_wait_for_joins,
+    fields,
+    first_wins,
+    heard,
+    higher_number,
+    inside,
+    is_silent_about,
+    keeps_the_result,
+    lets_who_declines_win,
+    method,
+    one_after_the_other,
+    other_reported,
+    other_winner,
+    own_match,
+    reads_choices_kindly,
+    refuses,
+    refuses_matches,
+    refuses_pushes,
+    registers_nothing,
+    runs_one_after_the_other,
+    said,
+    starts_with,
+    swapped_choices,
+    tells_late,
+    together,
+    twice,
+    twice_at_once,
+    winner_of_a_draw,
 )
 
 
@@ -27,233 +56,28 @@ class Wrong:
     """A wrong referee."""
 
     says: str
-    rule: str
+    rule: str | tuple[str, ...]
     change: Callable  # (relay) -> (before, after)
     is_new: bool = False  # It is wrong from its start on, or its rule has to wait.
     waits: bool = False  # The kit has to wait for what does not come.
-    quiet: float = 0.1  # seconds in which the kit sees what it does; a busy machine takes longer
+    more: dict = field(default_factory=dict)  # limits that are not the usual ones
 
     @property
     def id(self):
         return self.says.replace(" ", "_")
 
+    @property
+    def rules(self):
+        """All that find it."""
+        names = (self.rule,) if isinstance(self.rule, str) else self.rule
+        return [f"referee.{each}" for each in names]
 
-def said(name, change, *, match="", to=None):
-    """Before: change requests of the agent of this type; of one match, to one player, if given."""
 
-    def of(relay):
-        def before(passing: Passing):
-            message = passing.request.message
-            if passing.direction != OUT or passing.request.name != name:
-                return
-            is_meant = not match or message.get("match_id") == relay.matches[match]
-            if is_meant and (to is None or message.get("player_id") == relay.players[to]):
-                change(passing)
+def many(says, changes, **how):
+    """A referee that is wrong in many ways, each of them in another message: one for each rule."""
+    return Wrong(says, tuple(changes), together(*changes.values()), **how)
 
-        return before, nothing
 
-    return of
-
-
-def fields(**changed):
-    """A change of fields of the message."""
-    return lambda passing: passing.request.say(**changed)
-
-
-def inside(path, **changed):
-    """A change of fields of an object in the message."""
-
-    def change(passing):
-        message = passing.request.message
-        place = message
-        for name in path.split("."):
-            place = place[name]
-        place.update(changed)
-        for name in [name for name, value in place.items() if value is ...]:
-            del place[name]
-        passing.request.say(**message)
-
-    return change
-
-
-def answered(**message):
-    """It is not sent, and the agent believes it was answered so."""
-    return lambda passing: passing.result(**message)
-
-
-def other_winner(passing):
-    """The winner of a GAME_OVER is the other player."""
-    result = passing.request.message["game_result"]
-    if result["status"] == "WIN":
-        winner = _other(result["winner_player_id"], result["choices"])
-        inside("game_result", winner_player_id=winner)(passing)
-
-
-def other_reported(passing):
-    """The winner of a report is the other player."""
-    result = passing.request.message["result"]
-    if result["winner"]:
-        inside("result", winner=_other(result["winner"], result["score"]))(passing)
-
-
-def winner_of_a_draw(passing):
-    result = passing.request.message["game_result"]
-    if result["status"] == "DRAW":
-        winner = next(iter(result["choices"]))
-        inside("game_result", status="WIN", winner_player_id=winner)(passing)
-
-
-def higher_number(passing):
-    drawn = passing.request.message["game_result"]["drawn_number"]
-    if drawn:
-        inside("game_result", drawn_number=drawn + 10)(passing)
-
-
-def swapped_choices(passing):
-    choices = passing.request.message["game_result"]["choices"]
-    one, other = choices
-    swapped = {one: choices[other], other: choices[one]}
-    inside("game_result", choices=swapped)(passing)
-
-
-def _other(player, players):
-    return next(each for each in players if each != player)
-
-
-def registers_nothing(relay):
-    """It registers without saying what it is, and goes on as if it were in."""
-
-    def before(passing):
-        if passing.direction == OUT and "referee_meta" in passing.request.message:
-            passing.request.say(referee_meta=...)
-
-    def after(passing):
-        if passing.direction == OUT and passing.request.name == REGISTRATION:
-            passing.result(status="ACCEPTED", referee_id="REF01", league_id="l", auth_token="t")
-
-    return before, after
-
-
-def refuses_matches(relay):
-    """It takes no match."""
-
-    def before(passing):
-        if passing.direction == IN and b'M1"' in passing.request.body:
-            passing.reply({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no"}})
-
-    return before, nothing
-
-
-def keeps_the_result(relay):
-    """It plays, and tells nobody of it but the players."""
-
-    def before(passing):
-        if passing.direction == OUT and passing.request.name == REPORT:
-            passing.result(status="ACCEPTED")
-
-    def after(passing):
-        if passing.direction == IN and b'M1"' in passing.request.body:
-            passing.result(status="ACCEPTED")
-
-    return before, after
-
-
-def does_not_wait_for_joins(relay):
-    """A player that takes its time to join is taken to have joined."""
-
-    def before(passing):
-        is_invitation = passing.direction == OUT and passing.request.name == INVITATION
-        if is_invitation and passing.request.message["match_id"] == relay.matches["slow join"]:
-            threading.Thread(target=_pass_on, args=(relay, passing), daemon=True).start()
-            passing.result(accept=True)
-
-    return before, nothing
-
-
-def _pass_on(relay, passing):
-    port = int(re.search(rb"(?i)host: *[\w.]+:(\d+)", passing.head)[1])
-    behind = next(each.behind for each in list(relay._fronts.values()) if each.port == port)
-    urllib.request.urlopen(f"http://127.0.0.1:{behind}/mcp", passing.request.body, 5).close()
-
-
-def reads_choices_kindly(relay):
-    """Any other spelling of a choice counts too."""
-
-    def after(passing):
-        choice = passing.answer.message.get("parity_choice") if passing.answer else None
-        if passing.request.name == CALL and choice in ("Even", 0):
-            passing.answer.say(parity_choice="even")
-
-    return nothing, after
-
-
-def lets_who_declines_win(relay):
-    """The report of a match in which a player declined names the wrong winner."""
-    declined = set()
-
-    def before(passing):
-        message = passing.request.message
-        if passing.request.name == REPORT and message["match_id"] in declined:
-            other_reported(passing)
-
-    def after(passing):
-        has_declined = passing.answer and passing.answer.message.get("accept") is False
-        if passing.request.name == INVITATION and has_declined:
-            declined.add(passing.request.message["match_id"])
-
-    return before, after
-
-
-def lets_the_silent_win(action):
-    """The report of a match in which a player was silent names the wrong winner."""
-
-    def change(relay):
-        silent = set()
-
-        def before(passing):
-            name, message = passing.request.name, passing.request.message
-            if name == ERROR and (message["error_code"], message["action_required"]) == (
-                "E001",
-                action,
-            ):
-                silent.add(message["match_id"])
-            is_lost = name == REPORT and message["result"]["details"]["status"] != "WIN"
-            if is_lost and message["match_id"] in silent:
-                other_reported(passing)
-
-        return before, nothing
-
-    return change
-
-
-def runs_one_after_the_other(relay):
-    """It begins no match before the last one is reported."""
-    turn = threading.Semaphore(1)
-
-    def before(passing):
-        if passing.direction == IN and b"player_A_id" in passing.request.body:
-            turn.acquire(timeout=10)
-
-    def after(passing):
-        if passing.request.name == REPORT:
-            turn.release()
-
-    return before, after
-
-
-def refuses_pushes(relay):
-    """It takes no answers but those to its own calls."""
-
-    def before(passing):
-        names = ("GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE")
-        if passing.direction == IN and passing.request.name in names:
-            passing.reply({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no"}})
-
-    return before, nothing
-
-
-ACK = {"status": "ACKNOWLEDGED"}
-PLAYER_MESSAGES = (INVITATION, CALL, OVER, ERROR)
 WRONG = [
     Wrong(
         "it registers without a name and an end point",
@@ -293,8 +117,6 @@ WRONG = [
         "it asks for a choice before both have joined",
         "move.after-both-joined",
         does_not_wait_for_joins,
-        is_new=True,
-        quiet=2.0,
     ),
     Wrong(
         "it tells a player what the other chose",
@@ -387,17 +209,107 @@ WRONG = [
         runs_one_after_the_other,
     ),
     Wrong("it takes no pushed answers", "answers.pushed", refuses_pushes),
-    Wrong(
-        "who never joins wins",
-        "join.silence-loses",
-        lets_the_silent_win("GAME_JOIN_ACK"),
+    many(
+        "it registers wrongly",
+        {
+            "registration.has-the-envelope": said(REGISTRATION, fields(conversation_id=...)),
+            "registration.has-a-version": said(REGISTRATION, inside("referee_meta", version="v1")),
+            "registration.names-the-game": said(
+                REGISTRATION, inside("referee_meta", game_types=["chess"])
+            ),
+            "registration.says-how-many-matches": said(
+                REGISTRATION, inside("referee_meta", max_concurrent_matches="two")
+            ),
+            "registration.is-in-utc": said(REGISTRATION, fields(timestamp=1768473000)),
+            "registration.uses-its-method": said(REGISTRATION, method("referee_register")),
+        },
+        is_new=True,
+    ),
+    many(
+        "it has a fault in each of its messages",
+        {
+            "start.is-answered": starts_with(FIRST, status="REFUSED"),
+            "invitation.has-all-fields": said(INVITATION, fields(game_type=...), match=FIRST, to=A),
+            "invitation.says-who-plays": said(
+                INVITATION, fields(role_in_match="PLAYER_A"), match=FIRST, to=B
+            ),
+            "move.has-all-fields": said(
+                CALL, inside("context", your_standings=...), match=FIRST, to=A
+            ),
+            "move.names-its-player": said(CALL, fields(player_id="P999"), match=FIRST, to=B),
+            "game-over.has-all-fields": said(OVER, fields(game_type=...), match=FIRST),
+            "report.names-league-and-round": said(REPORT, fields(league_id="another"), match=FIRST),
+            "report.has-all-fields": said(REPORT, fields(game_type=...), match=FIRST),
+            "report.agrees-with-game-over": said(
+                REPORT, inside("result.details", choices={}), match=FIRST
+            ),
+            "messages.have-the-envelope": said(REPORT, fields(protocol=...), match="draw"),
+            "messages.name-their-sender": said(OVER, fields(sender="REF01"), match="draw"),
+            "messages.use-their-methods": said(REPORT, method(REPORT), match="declines"),
+            "messages.are-short": said(OVER, fields(notes="x" * 11_000), match="draw", to=A),
+            "errors.have-all-fields": said(ERROR, fields(consequence=...), match="illegal once"),
+            "illegal.null": heard(CALL, match="null once", parity_choice=None),
+            "decline.is-technical": said(
+                OVER, inside("game_result", status="WIN"), match="declines"
+            ),
+            "decline.of-both": said(
+                REPORT, inside("result", winner="P01", score={"P01": 3}), match="both decline"
+            ),
+        },
+    ),
+    many(
+        "it takes answers, and goes on, as it likes",
+        {
+            "invitation.at-once": one_after_the_other(INVITATION, "slow join"),
+            "move.at-once": one_after_the_other(CALL, "slow move"),
+            "game-over.number-varies": together(said(OVER, always_8), said(REPORT, always_8)),
+            "report.after-game-over": tells_late,
+            "report.is-sent-once": twice(REPORT, match="odd even"),
+            "messages.are-in-order": twice(OVER, match=FIRST, to=A),
+            "illegal.is-told": said(ERROR, answered(**ACK), match="illegal once"),
+            "illegal.may-choose-again": heard(CALL, match="illegal once", parity_choice="Even"),
+            "illegal.other-match": own_match("other match"),
+            "decline.tells-the-other": said(OVER, answered(**ACK), match="declines"),
+            "decline.ends-the-match": twice(INVITATION, match="declines", to=A),
+            "answers.unknown-fields": heard(CALL, match="unknown fields", parity_choice="odd"),
+            "answers.long": heard(CALL, match="long answers", parity_choice="odd"),
+            "answers.bare": heard(CALL, match="bare answers", parity_choice="odd"),
+            "answers.of-strangers": heard(CALL, match="impersonated", parity_choice="odd"),
+            "answers.first-counts": heard(CALL, match="twice", parity_choice="odd"),
+            "game-over.needs-no-answer": is_silent_about("refuses the end"),
+            "start.comes-again": twice(REPORT, match="told twice"),
+            "league-completed.is-taken": refuses("LEAGUE_COMPLETED"),
+        },
+        more={"quiet": 0.5, "connect": 1.0, "game_over": 1.0},
+    ),
+    many(
+        "it has patience with nobody, and lets the silent win",
+        {
+            "join.silence-loses": said(REPORT, other_reported, match="never joins"),
+            "move.silence-loses": said(REPORT, other_reported, match="never moves"),
+            "player.refuses": said(REPORT, other_reported, match="refuses to move"),
+            "player.breaks": said(REPORT, other_reported, match="breaks"),
+            "player.babbles": said(REPORT, other_reported, match="babbles"),
+            "player.is-away": said(REPORT, other_reported, match="away"),
+            "player.both-are-away": said(REPORT, first_wins, match="both away"),
+            "timeout.says-which-retry": said(
+                ERROR, inside("retry_info", max_retries=9), match="silent at first"
+            ),
+            "move.is-retried": heard(CALL, match="silent at the move", parity_choice="odd"),
+            "move.has-its-time": twice_at_once(CALL, match="late answers", to=A),
+            "game-over.is-not-waited-for": is_silent_about("silent at the end"),
+            "report.is-repeated": answers_once(REPORT, "report unanswered"),
+        },
         is_new=True,
         waits=True,
     ),
-    Wrong(
-        "who never chooses wins",
-        "move.silence-loses",
-        lets_the_silent_win("CHOOSE_PARITY_RESPONSE"),
+    many(
+        "it says nothing to who is late, and takes no later answer",
+        {
+            "join.is-retried": heard(CALL, match="silent at first", parity_choice="odd"),
+            "join.has-its-time": twice_at_once(INVITATION, match="silent at first", to=A),
+            "timeout.is-told": said(ERROR, answered(**ACK), match="silent at first"),
+        },
         is_new=True,
         waits=True,
     ),
