@@ -10,10 +10,12 @@ from agentleague.league.events import (
     RoundEnded,
     read_event,
 )
+from agentleague.league.formats import ladder
 from agentleague.league.league import League, Phase
 from agentleague.protocol.messages import GameResult
 from games.throwaway import THROWAWAY
 from league.decisions import Decisions, token
+from league.staged import Staged
 from rules import rule
 
 
@@ -204,3 +206,13 @@ def test_the_champion_is_the_first_of_the_table():
     assert league.phase is Phase.COMPLETED
     assert league.champion == league.table.rows()[0].player_id
     assert league.roster.owner(token(league.champion)) == league.champion
+
+
+def test_a_ladder_counts_each_round_once_however_many_there_are(monkeypatch):
+    counted = []
+    count = ladder._count_round
+    monkeypatch.setattr(ladder, "_count_round", lambda *of: counted.append(of[0]) or count(*of))
+
+    league = Staged(4, {"format": "ladder", "rounds": 40}).begin().play_on()
+
+    assert league.league.rounds_ended == len(counted) == 40

@@ -4,7 +4,7 @@ import pytest
 
 from agentleague.errors import WrongType
 from agentleague.league import stage_views
-from agentleague.league.events import MatchRuled, PlayerRemoved
+from agentleague.league.events import MatchRuled, PlayerRemoved, RoundEnded
 from agentleague.league.formats.format import PlayedMatch
 from league.decisions import Decisions
 from league.querying import ask
@@ -284,7 +284,7 @@ def test_a_round_robin_that_is_a_stage_is_shown_by_rounds_with_later_points_left
     ]
     assert (first["points"], first["rank"], last["rank"]) == (6, 1, 3)
     assert len(first["cells"]) == 3
-    assert stage_views.stage_rows(league.league, 2)[0]["points"] == 9
+    assert stage_views.stage_rows(league.league, 2)[0]["points"] == 3
     assert stage_views.tab(league.league) == {"stage": 2, "words": "Rounds"}
 
 
@@ -375,3 +375,30 @@ def test_a_bracket_of_256_is_read_in_pages_that_fit():
 )
 def test_how_a_match_went_in_a_word(match, found):
     assert tuple(stage_views.outcome(match, each) for each in match.players) == found
+
+
+def test_a_later_stage_ranks_by_its_own_points_before_those_of_all_stages():
+    league = Staged(4, {"format": "round_robin"}, {"format": "swiss", "rounds": 1}).begin()
+    league.play_on(3)
+    assert league.league.progress.stage == 2
+
+    for match_id in sorted(league.league.open_matches):
+        league.decide(match_id, min(league.league.matches[match_id].players))
+    league.record(RoundEnded(4))
+
+    first, second = (stage_views.stage_rows(league.league, stage) for stage in (1, 2))
+    assert [(row["player_id"], row["points"]) for row in first] == [
+        *(("P01", 9), ("P02", 6)),
+        *(("P03", 3), ("P04", 0)),
+    ]
+    assert [(row["player_id"], row["played"], row["points"]) for row in second] == [
+        *(("P03", 1, 3), ("P04", 1, 3)),
+        *(("P01", 1, 0), ("P02", 1, 0)),
+    ]
+    table = league.league.table.rows()
+    assert [(row.rank, row.player_id, row.points) for row in table] == [
+        *((1, "P03", 6), (2, "P04", 3)),
+        *((3, "P01", 9), (4, "P02", 6)),
+    ]
+    assert stage_views.merits_in_words(league.league)["P03"] == {"reached": "Swiss, 3 points"}
+    assert "3 points in the swiss" in league.league.table.why("P03")

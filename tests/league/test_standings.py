@@ -394,7 +394,7 @@ def test_buchholz_and_sonneborn_berger_as_chess_players_know_them(
     standings = table(*"12345678", **swiss)
     play(standings, *SWISS)
 
-    found = {name: float(value) for name, value in standings.tie_breaks(player_id).items()}
+    found = {name: float(value) for name, value in standings.tie_breaks_of(player_id).items()}
     assert standings.row(player_id).points == 2 * points
     # A win is worth 2 here and 1 there: so are the opponents' points, and what was won of them.
     assert found == {"buchholz": 2 * buchholz, "sonneborn_berger": 2 * sonneborn_berger}
@@ -419,8 +419,8 @@ def test_a_match_that_is_taken_back_is_in_no_tie_break():
 
     standings.count("3", "2", winner=None, times=-1)
 
-    assert standings.tie_breaks("2") == {"buchholz": "3", "sonneborn_berger": "0"}
-    assert standings.tie_breaks("3") == {"buchholz": "0", "sonneborn_berger": "0"}
+    assert standings.tie_breaks_of("2") == {"buchholz": "3", "sonneborn_berger": "0"}
+    assert standings.tie_breaks_of("3") == {"buchholz": "0", "sonneborn_berger": "0"}
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_a_bye_counts_as_a_match_against_somebody_with_the_same_points(
 
     standings.count_byes(["1"], worth)
 
-    assert standings.tie_breaks("1") == {
+    assert standings.tie_breaks_of("1") == {
         "buchholz": buchholz,
         "sonneborn_berger": sonneborn_berger,
     }

@@ -83,7 +83,7 @@ class League:
         self.opened: events.LeagueOpened | None = None
         self.rules: events.LeagueOpened  # its id, game and rules, once it is opened
         self.table = Table({})
-        self.reached: Mapping[str, stage_words.Reached] = {}  # what ranks before points, in words
+        self._reached: Mapping[str, stage_words.Reached] | None = {}  # None: to be found out
         self.champion = ""
         self.champion_commitment: str | UnsetType = UNSET
         self.champion_seed: str | UnsetType = UNSET  # once the league is over
@@ -289,8 +289,19 @@ class League:
 
     def _rank(self) -> None:
         merits = self.progress.merits(self.roster.removed.keys())
-        self.reached = stage_words.reached(self.progress, self.roster.removed) if merits else {}
-        self.table.rank_by(merits, {each: words.why for each, words in self.reached.items()})
+        self._reached = None if merits else {}
+        self.table.rank_by(merits, self._how_far)
+
+    @property
+    def reached(self) -> Mapping[str, stage_words.Reached]:
+        """What ranks before points, in words; empty where nothing does."""
+        if self._reached is None:
+            self._reached = stage_words.reached(self.progress, self.roster.removed)
+        return self._reached
+
+    def _how_far(self, player_id: str) -> str:
+        found = self.reached.get(player_id)
+        return found.why if found else ""
 
     def _scheduled(self, event: events.RoundScheduled) -> None:
         self.phase = Phase.RUNNING

@@ -49,9 +49,9 @@ class Recount:
         if take:
             take(self, event)
 
-    def counts(self) -> dict[str, Row]:
-        """What every player has done so far, without ranks."""
-        return self._count({player_id: {} for player_id in self._players})
+    def counts(self, since: int = 0) -> dict[str, Row]:
+        """What every player has done after this round, without ranks."""
+        return self._count({player_id: {} for player_id in self._players}, since)
 
     def table(self, ranked_first: Mapping[str, tuple[int, int]]) -> list[Row]:
         """The rows of the table, rank 1 first; merits, if there are any, rank before points."""
@@ -123,17 +123,18 @@ class Recount:
         names = ["", "", "", *self._tie_breaks, "player_id"]  # before them merits and points
         return {} if any(differ[:3]) else {"tie_break": names[[*differ, True].index(True)]}
 
-    def _count(self, taken: dict[str, dict[str, int]]) -> dict[str, Row]:
-        """Count all matches; `taken` gets everybody's points by opponent."""
+    def _count(self, taken: dict[str, dict[str, int]], since: int = 0) -> dict[str, Row]:
+        """Count all matches after a round; `taken` gets everybody's points by opponent."""
         none = dict.fromkeys(COUNTS, 0)
         rows: dict[str, Row] = {each: {"player_id": each, **none} for each in self._players}
         for match_id, score in self._counting.items():
-            if score and match_id in self._told:
+            is_after = int(match_id[1:].partition("M")[0]) > since
+            if score and match_id in self._told and is_after:
                 a, b = self.matches[match_id]
                 for one, other in ((a, b), (b, a)):
                     points = self._count_one(rows[one], score)
                     taken[one][other] = taken[one].get(other, 0) + points
-        for round_id in self._ended:
+        for round_id in (each for each in self._ended if each > since):
             resting, worth = self._byes[round_id]
             for player_id in resting:
                 rows[player_id]["points"] += worth

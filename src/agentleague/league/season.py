@@ -39,9 +39,10 @@ class Season:
         self._by_digest: dict[str, str] = {}
         self._names: set[str] = set()
         for league in leagues:
-            self._take(league)
+            self.take(league)
 
-    def _take(self, league: League) -> None:
+    def take(self, league: League) -> None:
+        """Add the league after those so far."""
         roster = league.roster
         self._ids.update(roster.players)
         for player_id, member in roster.players.items():

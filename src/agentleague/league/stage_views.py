@@ -183,11 +183,13 @@ def outcome(match: PlayedMatch, player_id: str) -> str:
 
 
 def _table(league: League, begun: Begun) -> Table:
-    """The table at the end of a stage, as it stands now; the points of stages before it count."""
+    """The league's table at the end of a stage, as it stands now."""
     if begun.stage == league.progress.stage:
         return league.table
     table = league.new_table()
     merits = begun.format.merits(begun.played, begun.field, begun.options, 0)
+    if begun.stage > 1:
+        merits = merits or begun.scores()
     table.rank_by({player_id: (begun.stage, merit) for player_id, merit in merits.items()})
     for each in league.progress.begun(league.roster.removed)[: begun.stage]:
         worth = each.format.bye_points(each.played.points, each.options)
@@ -199,8 +201,10 @@ def _table(league: League, begun: Begun) -> Table:
 
 
 def _ranked(league: League, begun: Begun) -> list[Row]:
-    """The players of a stage by rank among themselves."""
+    """The players of a stage by rank among themselves, with what they did in it."""
     inside, table = {each.player_id for each in begun.field}, _table(league, begun)
+    stages = league.progress.begun(league.roster.removed)
+    before = _table(league, stages[begun.stage - 2]) if begun.stage > 1 else league.new_table()
     rows = [row for row in table.rows() if row.player_id in inside]
     is_last = begun.stage == league.progress.stage
     came = notes(league, None if is_last else begun.began + begun.played.rounds)
@@ -212,14 +216,23 @@ def _ranked(league: League, begun: Begun) -> list[Row]:
             "rank": places[row.rank],
             "player_id": row.player_id,
             "name": row.display_name,
-            **{"played": row.played, "won": row.wins, "drawn": row.draws, "lost": row.losses},
-            "points": row.points,
+            **_counts(table, before, row.player_id),
             "note": came.get(row.player_id, ""),
-            "bye_points": table.bye_points(row.player_id),
             "tie_breaks": table.tie_breaks_of(row.player_id),
         }
         for row in rows
     ]
+
+
+def _counts(table: Table, before: Table, player_id: str) -> Row:
+    """What a player did since the table before."""
+    so_far, then = table.record(player_id), before.record(player_id)
+    won, lost, drawn, points = (now - was for now, was in zip(so_far, then, strict=True))
+    return {
+        **{"played": won + drawn + lost, "won": won, "drawn": drawn, "lost": lost},
+        **{"points": points},
+        "bye_points": table.bye_points(player_id) - before.bye_points(player_id),
+    }
 
 
 def _by_round(league: League, begun: Begun) -> list[Row]:

@@ -14,7 +14,6 @@ match against somebody with the player's own points. Another rule would get anot
 from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import repeat, takewhile
 from string import digits
-from types import MappingProxyType
 from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
@@ -111,7 +110,10 @@ USUAL_TIE_BREAKS = ("head_to_head", "wins", "technical_losses")
 TIE_BREAKS = (*_DECIDERS, "player_id")
 _USUAL_POINTS = Points()
 NO_MERIT = (0, 0)
-NO_WORDS: Mapping[str, str] = MappingProxyType({})
+
+
+def _no_words(player_id: str) -> str:
+    return ""
 
 
 class Table:
@@ -140,7 +142,7 @@ class Table:
         self._is_sorted = False  # by id; that is done once, when somebody asks for the rows
         self._scores: dict[str, tuple[int, ...]] = {}
         self._merits: Mapping[str, tuple[int, int]] = {}
-        self._words = NO_WORDS
+        self._words: Callable[[str], str] = _no_words
         self._rows: tuple[Standing, ...] = ()
         self._places: dict[str, int] = {}  # in the rows
 
@@ -156,7 +158,7 @@ class Table:
         self._is_sorted, self._rows = False, ()
 
     def rank_by(
-        self, merits: Mapping[str, tuple[int, int]], words: Mapping[str, str] = NO_WORDS
+        self, merits: Mapping[str, tuple[int, int]], words: Callable[[str], str] = _no_words
     ) -> None:
         """What ranks the players before their points, and in words; empty: points alone do."""
         self._words = words
@@ -227,21 +229,11 @@ class Table:
         record = self._records[player_id]
         return record.wins, record.losses, record.draws, record.points
 
-    def tie_breaks(self, player_id: str) -> dict[str, str]:
-        """What a player has in each tie-break before the player id, in words."""
-        self.rows()
-        return {
-            name: _shown(tie_break.sign * value, tie_break.parts)
-            for (name, tie_break), value in zip(
-                self._deciders, self._scores[player_id], strict=True
-            )
-        }
-
     def why(self, player_id: str) -> str:
         """In words why a player stands where it stands, between the ranks above and below."""
         row, place = self.row(player_id), self._places[player_id]
         reasons = [f"{row.points} point" if row.points == 1 else f"{row.points} points"]
-        reasons += [self._words[player_id]] if self._words.get(player_id) else []
+        reasons += filter(None, [self._words(player_id)])
         level = []
         for other in self.rows()[max(place - 1, 0) : place + 2]:
             if other is not row and self._before(other) == self._before(row):

@@ -53,12 +53,13 @@ class Course:
         self._late: set[str] = set()  # registered after the start, and do not play yet
         self._policy = ""
         self._pairs: dict[str, tuple[str, str]] = {}  # match -> who meets
-        self._round = self._ended = 0
+        self._round = self._ended = self._before_stage = 0
         self._ruled = False
         self._begin_stage(())
 
     def _begin_stage(self, players: Sequence[str], ends_at: float = 0.0) -> None:
         self.stage += bool(players)
+        self._before_stage = self._ended
         self._field = set(players)
         self._late -= self._field
         self._met: Counter[frozenset[str]] = Counter()  # in this stage
@@ -102,12 +103,14 @@ class Course:
             yield f"{players} are in stage {event.stage}, {sorted(self._removed)} are removed"
         if self._late - self._removed - set(players):
             yield f"{sorted(self._late)} came late, and stage {event.stage} is without them"
-        if self.stage == 1 and before.format in BY_POINTS:
-            table = [row["player_id"] for row in self.recount.table({})]
+        if before.format in BY_POINTS:
+            own = self.recount.counts(self._before_stage) if self.stage > 1 else {}
+            won = {each: (self.stage, row["points"]) for each, row in own.items()}
+            table = [row["player_id"] for row in self.recount.table(won)]
             best = [each for each in table if each in self._field - self._removed]
             best = best[: int(before.options["advance"]) or len(best)]
             if players[: len(best)] != best:
-                yield f"stage 2 begins with {players}, and the best are {best}"
+                yield f"stage {event.stage} begins with {players}, and the best are {best}"
         self._begin_stage(players, event.ends_at or 0.0)
 
     def _joined(self, at: float, event: rows.PlayerJoined) -> Iterator[str]:

@@ -85,8 +85,28 @@ class Played(NamedTuple):
     removed: Set[str] = frozenset()
     points: Points = Points()  # what a match is worth
     is_time_up: bool = False  # no further round begins, where there is an option `seconds`
-    # What a format counted of these results, for it alone to go on from; it may get lost.
+    # What was counted of these results, to go on from; it may get lost.
     counted: dict[str, Any] | None = None
+
+    def scores(self, entrants: Sequence[Entrant], bye_points: int) -> Mapping[str, int]:
+        """The points that each won in the stage."""
+        counted = {} if self.counted is None else self.counted
+        scores: dict[str, int] = counted.setdefault("scores", {})
+        for entrant in entrants[len(scores) :]:
+            scores[entrant.player_id] = 0
+        for each in self.results[counted.get("scored", 0) :]:
+            for match in filter(lambda match: match.counts, each.matches):
+                for player_id in match.players:
+                    scores[player_id] += self._worth(match, player_id)
+            for player_id in each.byes:
+                scores[player_id] += bye_points
+        counted["scored"] = len(self.results)
+        return scores
+
+    def _worth(self, match: PlayedMatch, player_id: str) -> int:
+        if match.winner == player_id:
+            return self.points.win
+        return self.points.loss if match.winner or match.technical else self.points.draw
 
 
 class Totals(NamedTuple):

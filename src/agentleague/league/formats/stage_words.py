@@ -44,10 +44,20 @@ def reached(progress: StageProgress, removed: Mapping[str, int]) -> dict[str, Re
             elos = LADDER.merits(begun.played, begun.field, begun.options, 0)
             found |= {each: Reached(title, elo, f"Elo {elo}") for each, elo in elos.items()}
         else:
-            is_last = begun.stage == progress.stage
-            why = "" if is_last else f"out after the {title.lower()}"
-            found |= {each.player_id: Reached(title, None, why) for each in begun.field}
+            scores = begun.scores() if begun.stage > 1 else {}
+            out = "" if begun.stage == progress.stage else f"out after the {title.lower()}"
+            for player_id, *_ in begun.field:
+                won = in_points(scores[player_id]) if scores else ""
+                place = f"{title}, {won}" if won else title
+                why = " with ".join(filter(None, (out, won)))
+                why += f" in the {title.lower()}" if won and not out else ""
+                found[player_id] = Reached(place, None, why)
     return found
+
+
+def in_points(points: int) -> str:
+    """`1 point`, `4 points`."""
+    return f"{points} point" if points == 1 else f"{points} points"
 
 
 def _in_bracket(begun: Begun) -> dict[str, Reached]:

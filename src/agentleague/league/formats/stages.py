@@ -57,6 +57,11 @@ class Begun(NamedTuple):
     began: int  # rounds before it
     played: Played
 
+    def scores(self) -> Mapping[str, int]:
+        """The points that each won in it."""
+        worth = self.format.bye_points(self.played.points, self.options)
+        return self.played.scores(self.field, worth)
+
 
 class StageProgress:
     """Where the stages of one league stand. A round is counted over all of them from 1 on."""
@@ -170,14 +175,16 @@ class StageProgress:
     def merits(self, removed: Set[str] = frozenset(), seed: int = 0) -> dict[str, tuple[int, int]]:
         """What ranks the players before their points: the stage they reached, their merit in it.
 
-        Empty while points alone rank: in the first stage of a format that knows no merits.
+        In a later stage of a format that knows no merits these are the points of that stage; in the
+        first one there are none, since points alone rank.
         """
         if not self.stage:
             return {}
         played = self.played(removed)
         found = self.format.merits(played, self.field, self.options, seed)
-        if not found and not self._merits and self.stage == 1:
+        if not found and self.stage == 1:
             return {}
+        found = found or played.scores(self.field, self.bye_points())
         inside = [each.player_id for each in self.field]
         return self._merits | {each: (self.stage, found.get(each, 0)) for each in inside}
 
@@ -194,7 +201,8 @@ class StageProgress:
             is_last = number == self.stage
             gone = {each for each, since in removed.items() if is_last or since <= end}
             over = self.is_time_up or not is_last
-            played = Played(end - began, self.results[began:end], gone, self._points, over)
+            counted = self._counted if is_last else None
+            played = Played(end - began, self.results[began:end], gone, self._points, over, counted)
             options = self._options[number - 1]
             found.append(Begun(number, self._formats[number - 1], options, field, began, played))
         return found

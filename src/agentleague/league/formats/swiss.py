@@ -12,7 +12,6 @@ from agentleague.league.formats.format import (
     Option,
     Options,
     Played,
-    PlayedMatch,
     Players,
     Round,
     Totals,
@@ -95,7 +94,7 @@ class Swiss(Format):
 
 def _candidates(played: Played, entrants: Sequence[Entrant], bye_points: int) -> list[Candidate]:
     """Who plays the next round, by rank."""
-    scores = dict.fromkeys((each.player_id for each in entrants), 0)
+    scores = played.scores(entrants, bye_points)
     seats: dict[str, list[int]] = {player_id: [] for player_id in scores}
     met: dict[str, set[str]] = {player_id: set() for player_id in scores}
     rested: set[str] = set()
@@ -106,10 +105,6 @@ def _candidates(played: Played, entrants: Sequence[Entrant], bye_points: int) ->
             seats[second].append(SECOND)
             met[first].add(second)
             met[second].add(first)
-            for player_id in match.players:
-                scores[player_id] += _points(match, player_id, played.points)
-        for player_id in each.byes:
-            scores[player_id] += bye_points
         rested.update(each.byes)
     candidates = [
         Candidate(
@@ -125,14 +120,6 @@ def _candidates(played: Played, entrants: Sequence[Entrant], bye_points: int) ->
         if from_round <= played.rounds + 1 and player_id not in played.removed
     ]
     return sorted(candidates, key=lambda each: -each.score)
-
-
-def _points(match: PlayedMatch, player_id: str, points: Points) -> int:
-    if not match.counts:
-        return 0
-    if match.winner == player_id:
-        return points.win
-    return points.loss if match.winner or match.technical else points.draw
 
 
 SWISS = Swiss()
