@@ -1,15 +1,18 @@
 """Players who come back in the next league of a season keep their id and name."""
 
 import pytest
+from msgspec import UNSET
 
 from agentleague.games import even_odd
-from agentleague.league.events import LeagueStarted, PlayerRegistered
+from agentleague.league.events import LeagueStarted, PlayerJoined, PlayerRegistered
 from agentleague.league.season import Season, season_table
 from agentleague.protocol.messages import LeagueRegisterRequest, PlayerMeta
+from agentleague.records.reading import event_of
 from agentleague.records.verify import verify
 from agentleague.roles.stimuli import Caller
 from manager.test_assignments import assert_complete, events_of
 from memory_league import MemoryLeague
+from records.journals import changed, rows_of
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +26,12 @@ def following(before, **settings):
     league = MemoryLeague(3, 1, season=Season([before.league]), **settings)
     league.add_referee()
     return league
+
+
+def difference(before, events):
+    """What is wrong with the next league of the season, by its events."""
+    rows = rows_of(events, "league_test")
+    return verify(rows, lambda name: even_odd, season=Season([before.league])).difference
 
 
 def tokens(league):
@@ -121,5 +130,37 @@ def test_who_comes_late_to_a_ladder_brings_its_rating(before):
 
     entrant = league.league.progress.field[-1]
     assert (entrant.player_id, entrant.elo) == (strongest, Season([before.league]).elo[strongest])
-    rows = list(league.journal.read("league_test"))
-    assert verify(rows, lambda name: even_odd).difference is None
+    events = [event_of(row) for row in league.journal.read("league_test")]
+    assert difference(before, events) is None
+    forged = difference(before, changed(events, PlayerJoined, elo=2400))
+    assert forged.sentence.startswith(f"{strongest} joins with 2400, and brings {entrant.elo}")
+
+
+# What is changed in the journal of the second league, and what is said of it.
+@pytest.mark.parametrize(
+    ("kind", "fields", "said"),
+    [
+        (
+            LeagueStarted,
+            {"elo": {"P01": 2400}},
+            "the players bring {'P01': 2400}, but by the",
+        ),
+        (PlayerRegistered, {"known_by": UNSET}, "is of the leagues before, and registers as new"),
+        (
+            PlayerRegistered,
+            {"player_id": "P99"},
+            "is not of the leagues before, and registers as kn",
+        ),
+    ],
+)
+def test_verify_knows_with_the_leagues_before_who_is_who_and_how_strong(before, kind, fields, said):
+    league = following(before)
+    for player_id, token in list(tokens(before).items())[:3]:
+        if player_id.startswith("P"):
+            league.add_player(name="Whatever", remembered=token)
+    league.add_player(name="Newcomer")
+    league.play()
+    events = [event_of(row) for row in league.journal.read("league_test")]
+
+    assert difference(before, events) is None
+    assert said in difference(before, changed(events, kind, **fields)).sentence

@@ -22,9 +22,9 @@ def played(players=4, **terms):
     return Decisions(players, referees=2, **terms).play_to_the_end().events
 
 
-def rows_of(events, league_id=LEAGUE_ID):
+def rows_of(events, league_id=LEAGUE_ID, at=AT):
     """The events as a journal holds them."""
-    return chain.extend(chain.start(league_id), league_id, AT, map(chain.entry, events))
+    return chain.extend(chain.start(league_id), league_id, at, map(chain.entry, events))
 
 
 def written(directory, events, league_id=LEAGUE_ID):

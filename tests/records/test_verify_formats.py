@@ -20,7 +20,8 @@ from agentleague.league.events import (
 )
 from agentleague.records.reading import event_of
 from agentleague.records.verify import verify
-from memory_league import MemoryLeague
+from agentleague.storage import chain
+from memory_league import BEGAN, MemoryLeague
 from records.journals import changed, place, rows_of, twice, without
 
 LEAGUES = {
@@ -44,8 +45,9 @@ def journal(name):
     return tuple(event_of(row) for row in league.play().journal.read("league_test"))
 
 
-def difference(events):
-    return verify(rows_of(events, "league_test"), lambda name: even_odd).difference
+def difference(events, season=None):
+    rows = rows_of(events, "league_test", chain.moment(BEGAN))
+    return verify(rows, lambda name: even_odd, season=season).difference
 
 
 def round_of(events, round_id):
@@ -179,6 +181,11 @@ def seeds_reversed(events):
     return changed(list(events), LeagueStarted, players=players[::-1])
 
 
+def a_day_longer(events):
+    longer = with_options(seconds=86_400)(events)
+    return changed(list(longer), LeagueStarted, ends_at=int(BEGAN) + 86_400)
+
+
 def twice_in(kind):
     return lambda events: twice(list(events), kind)
 
@@ -246,6 +253,17 @@ LIES = {
     "time up twice": (["timed"], twice_in(TimeUp), "is up a second time"),
     "time up earlier": (["timed"], moved(TimeUp, RoundScheduled), "round 2 is scheduled, of 1"),
     "time up of another stage": (["timed"], other(TimeUp, stage=2), "the time of stage 2 is up"),
+    "an end a day later": (
+        ["timed"],
+        other(LeagueStarted, ends_at=int(BEGAN) + 86_400),
+        "has 15 s",
+    ),
+    "an end a day before": (
+        ["timed"],
+        other(LeagueStarted, ends_at=int(BEGAN) - 86_400),
+        "has 15 s",
+    ),
+    "time up a day before": (["timed"], a_day_longer, "is up 86400 s too early"),
     "no time to end at": (["timed"], other(LeagueStarted, ends_at=UNSET), "has no time at which"),
     "another seed": (
         ["drawn"],

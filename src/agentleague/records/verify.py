@@ -20,14 +20,17 @@ from agentleague.league.formats.stages import FORMATS, NextStage, seeded
 from agentleague.league.league import League, Phase
 from agentleague.league.match_result import loss_in_words
 from agentleague.league.recount import Recount
+from agentleague.league.season import Season
 from agentleague.league.standings import TIE_BREAKS
 from agentleague.protocol import draws
+from agentleague.protocol.timestamps import moment
 from agentleague.records.match_check import bytes_of, order_problem, result_problem, ruling_problem
 from agentleague.records.reading import event_of
 from agentleague.roles.effects import Event
 from agentleague.roles.ports import Row
 
 Check = Callable[[Any, Any], Iterator[str]]
+SLACK_SECONDS = 60.0  # Clocks are set, and differ from machine to machine.
 
 
 class Difference(Struct, frozen=True):
@@ -73,13 +76,15 @@ def verify(
     rows: Iterable[Row],
     load_game: Callable[[str], Game | None],
     formats: Mapping[str, Format] = FORMATS,
+    season: Season | None = None,
 ) -> Findings:
     """Check a league's rows in order, up to the first difference.
 
     `load_game` takes what the journal says: it may look among what is installed, and run nothing
-    else. Without a game (None) all but the results is checked.
+    else. Without a game (None) all but the results is checked. Who is who in a season, and how
+    strong, can be checked with the leagues before it alone.
     """
-    inspector, last = Inspector(load_game, League(formats=formats)), None
+    inspector, last = Inspector(load_game, League(formats=formats), season), None
     for row in rows:
         problem = inspector.take(row)
         if problem:
@@ -107,9 +112,15 @@ def missing_receipt(rows: Sequence[Row], receipts: Iterable[tuple[int, str]]) ->
 class Inspector:
     """Takes in the rows of one league in their order."""
 
-    def __init__(self, load_game: Callable[[str], Game | None], league: League) -> None:
+    def __init__(
+        self,
+        load_game: Callable[[str], Game | None],
+        league: League,
+        season: Season | None = None,
+    ) -> None:
         self.match_id: str | None = None  # of the last row, if it is about a match
-        self._load_game = load_game
+        self._at = ""  # when the last row was written
+        self._load_game, self._season = load_game, season
         self._league = league  # as the rows so far have it
         self._recount = Recount()
         self._found = Findings()
@@ -121,7 +132,7 @@ class Inspector:
             event = event_of(row)
         except Damaged as error:
             return str(error)
-        self.match_id = getattr(event, "match_id", None)
+        self.match_id, self._at = getattr(event, "match_id", None), row.at
         if self._league.opened is None and not isinstance(event, events.LeagueOpened):
             return f"the journal begins with {row.kind}, not with league_opened"
         if isinstance(event, events.LeagueOpened) and event.league_id != row.league_id:
@@ -217,6 +228,11 @@ class Inspector:
             yield f"{event.player_id} is registered a second time"
         if not self._league.takes_players:
             yield f"{event.player_id} is registered after the start"
+        if self._season is not None:
+            is_known = event.player_id in self._season.players
+            if is_known != bool(event.known_by):
+                was, said = ("is", "new") if is_known else ("is not", "known")
+                yield f"{event.player_id} {was} of the leagues before, and registers as {said}"
 
     def _referee(self, event: events.RefereeRegistered) -> Iterator[str]:
         roster = self._league.roster
@@ -275,6 +291,11 @@ class Inspector:
         if sealed and draws.commitment(seed, league_id, draws.SEEDING) != sealed:
             yield "the seed of the seeding does not open the commitment made before"
         registered = [each for each in roster.players if each not in roster.removed]
+        if self._season is not None:
+            elo = self._season.elo
+            known = {each: elo[each] for each in registered if each in elo}
+            if known != (event.elo or {}):
+                yield f"the players bring {event.elo or {}}, but by the leagues before {known}"
         order = seeded(registered, rules.seeding or "", league_id, seed, event.elo or {})
         if order != event.players:
             yield f"the players start as {event.players}, but by their seeds it is {order}"
@@ -294,15 +315,21 @@ class Inspector:
     def _time_problem(
         self, stage: int, event: events.LeagueStarted | events.StageStarted
     ) -> Iterator[str]:
-        has_end = bool(self._league.stages[stage - 1].options.get("seconds"))
-        if bool(event.ends_at) != has_end:
-            yield f"stage {stage} has {'no ' if has_end else 'a '}time at which it ends"
+        seconds = int(self._league.stages[stage - 1].options.get("seconds", 0))
+        if bool(event.ends_at) != bool(seconds):
+            yield f"stage {stage} has {'no ' if seconds else 'a '}time at which it ends"
+        elif event.ends_at and abs((left := self._until(event.ends_at)) - seconds) > SLACK_SECONDS:
+            yield f"stage {stage} has {seconds} s, but ends {left:.0f} s after it began"
 
     def _joined(self, event: events.PlayerJoined) -> Iterator[str]:
         joining = self._league.joining if self._is_between_rounds else []
         following = next(iter(joining), "nobody")
         if event.player_id != following:
             yield f"{event.player_id} joins, but it is the turn of {following}"
+        if self._season is not None:
+            brought = self._season.elo.get(event.player_id, UNSET)
+            if brought != event.elo:
+                yield f"{event.player_id} joins with {event.elo}, and brings {brought}"
 
     def _time_up(self, event: events.TimeUp) -> Iterator[str]:
         league = self._league
@@ -310,6 +337,15 @@ class Inspector:
             yield f"the time of stage {event.stage} is up, but it has none"
         if league.progress.is_time_up:
             yield f"the time of stage {event.stage} is up a second time"
+        if league.ends_at and (left := self._until(league.ends_at)) > SLACK_SECONDS:
+            yield f"the time of stage {event.stage} is up {left:.0f} s too early"
+
+    def _until(self, ends_at: int) -> float:
+        """The seconds from the last row to a time."""
+        try:
+            return ends_at - moment(self._at)
+        except ValueError:  # A row that was written by nobody of ours.
+            return float("inf")
 
     @property
     def _is_between_rounds(self) -> bool:

@@ -2,8 +2,10 @@
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -12,8 +14,10 @@ from agentleague.cli.directory import directory_argument
 from agentleague.cli.output import counted, listed, print_json, say
 from agentleague.errors import Damaged, UnsupportedGame
 from agentleague.games.game import Game
+from agentleague.league.season import Season
 from agentleague.protocol.printable import one_line
-from agentleague.records.reading import no_league, read_rows
+from agentleague.records.reading import no_league, open_league, read_rows
+from agentleague.records.seasons import is_season, season_leagues
 from agentleague.records.verify import Difference, Findings, missing_receipt, verify
 from agentleague.roles.agent import AgentState
 from agentleague.roles.ports import Row
@@ -80,26 +84,34 @@ def command(
 
     It exits with 0 if everything is the same, 3 at the first difference, 2 if there is no league,
     and 1 if results could not be recomputed, since their game is missing: a file is run only if you
-    name it. The league may still run.
+    name it. The league may still run. Of a season every league is checked, and with those before it
+    who is who and how strong.
 
     league verify ./league
+    league verify ./spring                          a season
     league verify ./league --receipt 41:9f86d0...   the receipt of a GAME_OVER, hash in full
     league verify ./league --receipt ./state/player-ann-8101-0e5d8a.json
     league verify ./cup --game ./my_game.py         a game that is not installed
     """
     missing: list[str] = []  # why there is no game
-    findings, is_damaged = _findings(
-        directory, receipts, lambda name: load_named(name, game, missing.append)
-    )
-    if as_json:
-        is_true = findings.difference is None and not findings.game_missing
-        print_json({"ok": is_true, **msgspec.to_builtins(findings)})
+    load = partial(load_named, typed=game, on_missing=missing.append)
+    all_findings: list[tuple[JournalPlace, Findings, bool]]
+    if is_season(directory):
+        if receipts:
+            raise click.UsageError(no_league(directory))
+        all_findings = list(_season_findings(directory, load))
     else:
-        for line in in_words(findings):
-            print(line)
-    if is_damaged and isinstance(directory, Path):
-        say(f"Save what is left with: {repair_command(directory)}")
-    if findings.difference:
+        all_findings = [(directory, *_findings(directory, receipts, load))]
+    if as_json:
+        told = [_as_json(findings) for _, findings, _ in all_findings]
+        is_true = all(each["ok"] for each in told)
+        print_json({"ok": is_true, "leagues": told} if is_season(directory) else told[0])
+    else:
+        print("\n".join(line for _, findings, _ in all_findings for line in in_words(findings)))
+    for place, _, is_damaged in all_findings:
+        if is_damaged and isinstance(place, Path):
+            say(f"Save what is left with: {repair_command(place)}")
+    if all_findings[-1][1].difference:
         click.get_current_context().exit(DIFFERS)
     if missing:
         raise click.ClickException(
@@ -108,10 +120,29 @@ def command(
         )
 
 
+def _as_json(findings: Findings) -> dict[str, Any]:
+    is_true = findings.difference is None and not findings.game_missing
+    return {"ok": is_true, **msgspec.to_builtins(findings)}
+
+
+def _season_findings(
+    directory: Path, load_game: Callable[[str], Game | None]
+) -> Iterator[tuple[JournalPlace, Findings, bool]]:
+    """League by league, each with those before it, up to the first that differs."""
+    season = Season()
+    for place in season_leagues(directory):
+        findings, is_damaged = _findings(place, [], load_game, season)
+        yield place, findings, is_damaged
+        if findings.difference:
+            return
+        season.take(open_league(place)[0])
+
+
 def _findings(
     directory: JournalPlace,
     receipts: list[tuple[int, str]],
     load_game: Callable[[str], Game | None],
+    season: Season | None = None,
 ) -> tuple[Findings, bool]:
     """What was found, and whether a repair may save more than can be read."""
     try:
@@ -120,7 +151,7 @@ def _findings(
         row, why = error.context.get("seq", NO_ROW), error.context.get("why")
         sentence = f"it {why}" if why else str(error)
         return Findings(difference=Difference(row, None, sentence)), True
-    return findings_of(directory, rows, load_game, receipts)
+    return findings_of(directory, rows, load_game, receipts, season)
 
 
 def findings_of(
@@ -128,6 +159,7 @@ def findings_of(
     rows: Sequence[Row],
     load_game: Callable[[str], Game | None],
     receipts: Sequence[tuple[int, str]] = (),
+    season: Season | None = None,
 ) -> tuple[Findings, bool]:
     """What was found in these rows of a directory, and whether a repair may save more."""
     damage = open_reader(directory).damage()
@@ -136,7 +168,7 @@ def findings_of(
         if not damage:
             raise click.UsageError(no_league(directory))
         return Findings(difference=Difference(NO_ROW, None, damage)), is_damaged
-    findings = verify(rows, load_game)
+    findings = verify(rows, load_game, season=season)
     if findings.difference is None:
         findings.difference = missing_receipt(rows, receipts)
     if findings.difference is None and damage:
