@@ -20,7 +20,8 @@ from agentleague.conformance.identify import expect, identify
 from agentleague.conformance.launch import Launch
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.player_bench import PlayerBench
-from agentleague.conformance.rules import Broken, NotReached, Rules, Tier
+from agentleague.conformance.player_rules import PLAYER
+from agentleague.conformance.rules import Broken, NotReached, Rules, Tier, Verdict
 from agentleague.conformance.target import Target, Unreachable
 from cli.in_process import league
 from commands import BIN, SECONDS, free_port, started
@@ -213,6 +214,57 @@ def test_who_registers_elsewhere_is_not_judged_by_how_and_that_is_said(player):
     assert json.loads(elsewhere.stdout)["unseen"] == unseen
     for done in (named, here):
         assert "it did not register\n    2 rules: player.registration.is-seen" in done.stdout
+
+
+LEAST = """
+import http.server, json, os, sys
+class Agent(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if asked.get("method") == os.environ.get("CRASHES_AT", ""):
+            print("no such thing", flush=True)
+            os._exit(7)
+        said = {"handle_game_invitation": {"accept": True}}.get(asked.get("method"), {})
+        body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": said}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Agent).serve_forever()
+"""
+
+
+def least(*words):
+    """The command of a player that joins and chooses nothing, and never registers."""
+    return shlex.join([sys.executable, "-c", LEAST, *words])
+
+
+@pytest.mark.process
+def test_a_command_that_never_registers_is_judged_like_an_agent_at_a_url(monkeypatch):
+    monkeypatch.setattr("agentleague.conformance.target.MANAGER_PORT", free_port())
+    target = Target(command=least("{port}"))
+    waits = Limits(start=SECONDS, connect=0.3)
+    began = time.perf_counter()
+
+    report = check.check("player", target, check.Selection(known=("R-MATCH-03",)), waits)
+
+    assert report.unseen == ["player.registration.is-seen", "player.b.needs-it"]
+    assert time.perf_counter() - began < SECONDS / 2
+
+
+@pytest.mark.process
+def test_a_command_that_is_told_its_manager_and_does_not_register_breaks_one_rule(monkeypatch):
+    monkeypatch.setitem(AGENTS, "player", (PlayerBench, PLAYER))
+    target = Target(command=least("{port}", "{manager}"))
+    selection = check.Selection(only=("player.registration.*",), is_fast=True)
+
+    report = check.check("player", target, selection, Limits(start=1.0))
+
+    (broken,) = report.of(Verdict.FAIL)
+    assert broken.rule.id == "player.registration.names-itself"
+    assert broken.said.startswith("a registration at {manager}")
+    why = {each.said for each in report.of(Verdict.NOT_REACHED)}
+    assert all(each.startswith("needs player.registration.") for each in why)
 
 
 def test_fast_says_how_much_it_left_out(player):

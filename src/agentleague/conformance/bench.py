@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from agentleague.conformance.exchange import Answer, Exchange
+from agentleague.conformance.launch import Launch
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.peer import Bytes, Peer
 from agentleague.conformance.rules import Broken
@@ -24,6 +25,7 @@ class Bench:
 
     role = ""
     sender = ""  # what the kit calls itself in messages
+    launch: Launch | None = None  # the command that the kit started
 
     def __init__(self, peer: Peer, limits: Limits) -> None:
         self.peer = peer
@@ -32,6 +34,11 @@ class Bench:
         self.speaks: list[str] = []  # names of dialects that it understands
         self.exchanges: list[Exchange] = []  # of the rule that is tried now
         self._ids = itertools.count(1)
+
+    @property
+    def has_registered(self) -> bool:
+        """Whether it registered at the kit's manager, as players and referees do."""
+        return False
 
     def begin_rule(self) -> None:
         """Begin a rule: what was said before is no evidence any more."""
@@ -127,6 +134,8 @@ class Bench:
 
     def close(self) -> None:
         """End what the bench started."""
+        if self.launch:
+            self.launch.close()
 
 
 def now() -> str:

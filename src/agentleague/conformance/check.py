@@ -46,13 +46,15 @@ class Selection(Struct, frozen=True, kw_only=True):
     is_fast: bool = False  # without those that have to wait longer than a second
     known: tuple[str, ...] = ()  # rules that are known to be broken
 
-    def rules(self, kind: str, target: Target) -> "Chosen":
-        """The rules to try, with what they need, in their order, and those left out."""
+    def rules(self, kind: str, *, is_elsewhere: bool = False) -> "Chosen":
+        """The rules to try, with what they need, in their order, and those left out.
+
+        An agent that registers elsewhere, or never, is not judged by how it does so.
+        """
         table = rules_of(kind)
         wanted = find_rules(self.only, table) if self.only else table
         ids = _with_needs((each.id for each in wanted), {each.id: each for each in table})
         chosen = [each for each in table if each.id in ids]
-        is_elsewhere = not (self.only or target.command or target.manager_port)
         unseen = _about_registration(chosen) if is_elsewhere else []
         left_out = [x.id for x in chosen if self.is_fast and x.is_slow and x.id not in unseen]
         tried = [each for each in chosen if each.id not in {*left_out, *unseen}]
@@ -82,11 +84,13 @@ def check(
     if selection.is_fast:
         limits = replace(limits, whole=limits.whole / FAST)
     kind = _kind(kind, target, limits, tell)
-    chosen = selection.rules(kind, target)
-    rules = chosen.tried
+    total = len(selection.rules(kind).tried)
     known = [each.id for each in find_rules(selection.known, rules_of(kind))]
-    tell(f"{'starting' if target.command else 'reaching'} the {kind}", 0, len(rules))
+    tell(f"{'starting' if target.command else 'reaching'} the {kind}", 0, total)
     bench = open_bench(kind, target, limits)
+    is_told = target.manager_port or target.names_manager or bench.has_registered
+    chosen = selection.rules(kind, is_elsewhere=not (selection.only or is_told))
+    rules = chosen.tried
     tried: list[Outcome] = []
 
     def next_one(outcome: Outcome) -> None:

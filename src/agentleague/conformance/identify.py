@@ -14,6 +14,7 @@ from agentleague.conformance.listener import Listener, Reply
 from agentleague.conformance.peer import Peer
 from agentleague.conformance.target import (
     POLL_SECONDS,
+    REGISTERS,
     Target,
     Unreachable,
     free_port,
@@ -33,7 +34,6 @@ from agentleague.runtime.clock import stopwatch
 
 KINDS = ("player", "manager", "referee")
 FORMS = ("tool", "type", "message", "bare", "mcp")
-REGISTERS = {"LEAGUE_REGISTER_REQUEST": "player", "REFEREE_REGISTER_REQUEST": "referee"}
 STARTS = ("notify_round", "start_match", "start_game", "assign_match", "run_match")
 UNKNOWN_METHOD = -32601
 NO_METHOD = "no_such_method"

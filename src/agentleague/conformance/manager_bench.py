@@ -13,7 +13,6 @@ import msgspec
 
 from agentleague.conformance.bench import Bench, Fields
 from agentleague.conformance.exchange import Answer
-from agentleague.conformance.launch import Launch
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.listener import Received
 from agentleague.conformance.manager_agents import (
@@ -64,7 +63,6 @@ class ManagerBench(Bench):
 
     def __init__(self, target: Target, limits: Limits) -> None:
         self.target = target
-        self.launch: Launch | None = None
         self.directory: tempfile.TemporaryDirectory[str] | None = None
         self.agents: list[AgentOfTheKit] = []
         self.play = Play()
@@ -503,8 +501,7 @@ class ManagerBench(Bench):
         return found
 
     def close(self) -> None:
-        if self.launch:
-            self.launch.close()
+        super().close()
         for agent in self.agents:
             agent.listener.close()
         if self.directory:

@@ -4,20 +4,18 @@ import itertools
 import json
 import re
 from contextlib import suppress
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from agentleague.conformance.bench import Bench, Fields, now
+from agentleague.conformance.bench import Fields, now
 from agentleague.conformance.exchange import Answer
-from agentleague.conformance.launch import Launch
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.listener import Listener, Received, Reply, acknowledge, refuse_unknown
-from agentleague.conformance.peer import Peer
+from agentleague.conformance.registering import RegisteringBench
 from agentleague.conformance.rules import Broken, NotReached
-from agentleague.conformance.target import Target, find, free_port, open_manager, start
+from agentleague.conformance.target import Target
 from agentleague.conformance.wire import refusal
 from agentleague.dialects import requests
 from agentleague.dialects.answers import read_answer, read_pushed
@@ -84,46 +82,31 @@ class Said(Struct, kw_only=True):
         return isinstance(self.choice, str) and self.choice in ("even", "odd")
 
 
-class PlayerBench(Bench):
+class PlayerBench(RegisteringBench):
     """A player, whose manager and referee are the kit."""
 
     role = "player"
     sender = "referee:REF01"
+    registers_with = REGISTRATION
 
     def __init__(self, target: Target, limits: Limits) -> None:
-        self.target = target
         self.pushes = False  # It acknowledges questions, and answers them by requests of its own.
-        self.manager = open_manager(target, manage)
         self.referee = Listener("referee", take_push, bind=target.bind)
-        self.launch: Launch | None = None
         self._rounds = itertools.count(1)
         self.plays_several = True  # Some players are in one match at a time, until GAME_OVER.
         self._begun: dict[str, Dialect] = {}  # ids of matches that it may be in, and their form
         self._of_rule: dict[str, Dialect] = {}  # all that began since the rule did
         self._ends_matches = True
         self._usual: Fields = {}
-        self._folder = TemporaryDirectory(prefix="league-check-", ignore_cleanup_errors=True)
         try:
-            self.launch = start(target, limits, self.places(self.manager.url))
-            url = find(target, limits, self.launch, self.manager)
-            super().__init__(Peer(url, limits), limits)
-            self.speaks = self.find_dialects()
-            self._find_how_many()
+            super().__init__(target, limits, manage)
         except BaseException:
-            self.close()
+            self.referee.close()
             raise
 
-    def places(self, manager: str) -> dict[str, str]:
-        """What is filled into the command: its manager, a free port, an empty folder."""
-        port = str(free_port(self.target.bind))
-        folder = f"{self._folder.name}/{port}"
-        return {"manager": manager, "port": port, "dir": folder}
-
-    @property
-    def registration(self) -> Received | None:
-        """What the player registered with at the kit's manager, if it did."""
-        asked = (each for each in self.manager.received if each.name == REGISTRATION)
-        return next(asked, None)
+    def open(self) -> None:
+        self.speaks = self.find_dialects()
+        self._find_how_many()
 
     def begin_rule(self) -> None:
         super().begin_rule()
@@ -340,11 +323,8 @@ class PlayerBench(Bench):
             self.manager.received[:0] = before.received
 
     def close(self) -> None:
-        if self.launch:
-            self.launch.close()
         self.referee.close()
-        self.manager.close()
-        self._folder.cleanup()
+        super().close()
 
 
 def _match_ids(sent: bytes) -> list[str]:
@@ -418,14 +398,3 @@ def manage(received: Received, status: str = "RUNNING_LEAGUE") -> Reply:
         answer["status"] = status
         return received.result(answer | {"query_type": received.params().get("query_type", "")})
     return refuse_unknown(received)
-
-
-def registered(bench: PlayerBench) -> Received:
-    """The registration, for rules about it."""
-    found = bench.registration
-    if found is None:
-        raise NotReached(
-            "it did not register at the kit's manager; start it with --command, with {manager} "
-            "where its manager's URL belongs"
-        )
-    return found

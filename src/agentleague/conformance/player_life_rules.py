@@ -9,9 +9,10 @@ from agentleague.conformance.launch import Launch
 from agentleague.conformance.listener import Listener, Received, Reply
 from agentleague.conformance.peer import Peer
 from agentleague.conformance.player_bench import REGISTRATION as REGISTER
-from agentleague.conformance.player_bench import PlayerBench, manage, registered
+from agentleague.conformance.player_bench import PlayerBench, manage
 from agentleague.conformance.player_choice_rules import expect, expect_utc
 from agentleague.conformance.player_notice_rules import acknowledged, league_completed
+from agentleague.conformance.registering import expect_registration, registered
 from agentleague.conformance.rules import OURS, Broken, NotApplicable, NotReached, Rules, Tier
 from agentleague.conformance.target import endpoint_in, free_port, is_own
 from agentleague.conformance.wire import instead, spelled
@@ -58,6 +59,7 @@ def params_of(bench: PlayerBench) -> Fields:
     mend="Send player_meta with display_name and contact_endpoint in LEAGUE_REGISTER_REQUEST.",
 )
 def names_itself(bench: PlayerBench) -> None:
+    expect_registration(bench)
     name, url = claimed(bench)
     if not name.strip() or not url:
         raise Broken("`display_name` and `contact_endpoint` in `player_meta`")

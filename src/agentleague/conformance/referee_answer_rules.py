@@ -144,7 +144,7 @@ def game_over_is_not_waited_for(bench: RefereeBench) -> None:
     needs=REPORTED,
 )
 def matches_do_not_wait(bench: RefereeBench) -> None:
-    if bench.places < 2:
+    if bench.at_once < 2:
         raise NotApplicable("it runs one match at a time, as it says")
     held = bench.begin(HELD)
     slow = held.seats[0]

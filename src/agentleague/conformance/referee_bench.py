@@ -5,16 +5,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from agentleague.conformance.bench import Bench, Fields, now
+from agentleague.conformance.bench import Fields, now
 from agentleague.conformance.exchange import Answer, Exchange
-from agentleague.conformance.launch import Launch
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.listener import Received, Reply, refuse_unknown
 from agentleague.conformance.peer import Peer
@@ -29,15 +27,9 @@ from agentleague.conformance.referee_matches import (
     Seat,
     scenarios,
 )
+from agentleague.conformance.registering import RegisteringBench
 from agentleague.conformance.rules import NotReached
-from agentleague.conformance.target import (
-    Target,
-    endpoint_in,
-    find,
-    free_port,
-    open_manager,
-    start,
-)
+from agentleague.conformance.target import Target, endpoint_in, find
 from agentleague.dialects import starting
 from agentleague.dialects.results import is_over
 from agentleague.dialects.table import DIALECTS, OURS, Dialect, base_of, dialect_of, start_name
@@ -64,14 +56,14 @@ PLACES_MAX = 8  # matches at once
 NO_WORDS = ("REJECTED", "REFUSED", "ERROR", "FAILED", "INVALID")
 
 
-class RefereeBench(Bench):
+class RefereeBench(RegisteringBench):
     """A referee, whose manager and whose players are the kit."""
 
     role = "referee"
     sender = "league_manager"
+    registers_with = REGISTRATION
 
     def __init__(self, target: Target, limits: Limits) -> None:
-        self.target = target
         self.records: dict[str, Record] = {}
         self.others: list[Record] = []  # of matches that nobody judges any more
         self.drops_registrations = 0  # so many are left unanswered from now on
@@ -82,40 +74,17 @@ class RefereeBench(Bench):
         self._is_mute = False  # It reports nothing: that is not waited for in each match.
         self._seats: tuple[Seat, Seat] | None = None
         self._control = CONTROLS[0]
-        self._folder = TemporaryDirectory(prefix="league-check-", ignore_cleanup_errors=True)
-        self.launch: Launch | None = None
-        self.manager = open_manager(target, self.manage)
-        try:
-            self._places = {
-                "manager": self.manager.url,
-                "port": str(free_port(target.bind)),
-                "dir": self._folder.name,
-            }
-            self.launch = start(target, limits, self._places)
-            url = find(target, limits, self.launch, self.manager)
-            super().__init__(Peer(url, limits), limits)
-            self._table = scenarios(limits)
-            self._await_registration()
-            self._places_free = threading.Semaphore(self.places)
-            self.way = self._find_way()
-            self.speaks = self._find_ways(self.way) if self.way else []
-            self._find_control()
-        except BaseException:
-            self.close()
-            raise
+        self._table = scenarios(limits)
+        super().__init__(target, limits, self.manage)
+
+    def open(self) -> None:
+        self._free = threading.Semaphore(self.at_once)
+        self.way = self._find_way()
+        self.speaks = self._find_ways(self.way) if self.way else []
+        self._find_control()
 
     @property
-    def registration(self) -> Received | None:
-        """What the referee registered with at the kit's manager, if it did."""
-        return next(iter(self.registrations), None)
-
-    @property
-    def registrations(self) -> list[Received]:
-        """Every one, in order."""
-        return [each for each in list(self.manager.received) if each.name == REGISTRATION]
-
-    @property
-    def places(self) -> int:
+    def at_once(self) -> int:
         """How many matches it runs at once, as it says, and no more than the kit wants."""
         meta = getattr(self.registration and self.registration.message, "referee_meta", None)
         return min(meta.max_concurrent_matches, PLACES_MAX) if meta else 1
@@ -193,10 +162,6 @@ class RefereeBench(Bench):
         answer = {"message_type": "LEAGUE_QUERY_RESPONSE", "success": True, "data": data}
         return answer | {"query_type": received.params().get("query_type", "")}
 
-    def _await_registration(self) -> None:
-        seconds = self.limits.start if self.launch else self.limits.connect
-        self.manager.wait_for(lambda each: each.name == REGISTRATION, seconds)
-
     # Matches.
 
     def record(self, name: str) -> Record:
@@ -252,7 +217,7 @@ class RefereeBench(Bench):
 
     def _play(self, record: Record) -> None:
         try:
-            with self._places_free:
+            with self._free:
                 if not self._closing.is_set() and self.way:
                     self._tell(record, self.way)
                     self._wait(record, record.scenario.seconds(self.limits))
@@ -346,7 +311,7 @@ class RefereeBench(Bench):
         names = [start_name(known.starts, form) for form in FORMS]
         names += [start_name(start_type, base) for start_type in starting.START_METHODS]
         names = [each for each in dict.fromkeys(names) if each != known.name]
-        with ThreadPoolExecutor(self.places) as pool:
+        with ThreadPoolExecutor(self.at_once) as pool:
             found = pool.map(self._try_way, map(dialect_of, names))
             understood = [name for name, is_one in zip(names, found, strict=True) if is_one]
         return [known.name, *understood]
@@ -420,8 +385,6 @@ class RefereeBench(Bench):
 
     def close(self) -> None:
         self._closing.set()
-        if self.launch:
-            self.launch.close()
         with self._lock:
             records = [*self.records.values(), *self.others]
         for call in self._calls:
@@ -430,8 +393,7 @@ class RefereeBench(Bench):
             list(pool.map(_close, records))
         for seat in self._seats or ():
             seat.close()
-        self.manager.close()
-        self._folder.cleanup()
+        super().close()
 
 
 class _Call(Peer):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentleague.conformance.listener import Received
-from agentleague.conformance.referee_bench import REGISTRATION, RefereeBench
+from agentleague.conformance.referee_bench import REGISTRATION
 from agentleague.conformance.referee_matches import CALL, ERROR, INVITATION, OVER, Record, Seat
 from agentleague.conformance.rules import Broken, NotReached
 from agentleague.errors import LeagueError
@@ -62,17 +62,6 @@ METHODS = {
     "MATCH_RESULT_REPORT": "report_match_result",
 }
 PLAIN = ("decisive", "draw", "odd even")  # matches in which both players do what is expected
-
-
-def registered(bench: RefereeBench) -> Received:
-    """The registration, for rules about it."""
-    found = bench.registration
-    if found is None:
-        raise NotReached(
-            "it did not register at the kit's manager; start it with --command, with {manager} "
-            "where its manager's URL belongs"
-        )
-    return found
 
 
 def value_at(fields: Any, path: str) -> Any:

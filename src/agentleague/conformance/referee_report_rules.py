@@ -16,7 +16,6 @@ from agentleague.conformance.referee_judging import (
     expect_utc,
     field,
     first,
-    registered,
     told,
     value_at,
     winner_by_rules,
@@ -29,6 +28,7 @@ from agentleague.conformance.referee_matches import (
     Record,
     type_of,
 )
+from agentleague.conformance.registering import registered
 from agentleague.conformance.rules import OURS, Broken, NotReached, Rules, Tier
 from agentleague.protocol.messages import PROTOCOL
 

@@ -12,10 +12,10 @@ from agentleague.conformance.referee_judging import (
     expect_method,
     expect_utc,
     field,
-    registered,
 )
 from agentleague.conformance.referee_match_rules import MATCHES
 from agentleague.conformance.referee_report_rules import REPORTS
+from agentleague.conformance.registering import expect_registration, registered
 from agentleague.conformance.rules import Broken, NotReached, Rules, Tier
 from agentleague.conformance.target import is_own
 from agentleague.conformance.wire_rules import add_first_rules, add_wire_rules
@@ -35,7 +35,7 @@ add_first_rules(REFEREE)
     mend="Send register_referee with `referee_meta` to the manager's /mcp when you start.",
 )
 def registration_is_understood(bench: RefereeBench) -> None:
-    found = registered(bench)
+    found = expect_registration(bench)
     if found.message is None:
         text = "`referee_meta` with a name and a contact_endpoint"
         raise Broken(f"{text}; it was not read: {found.incoming.error}", found.exchange())

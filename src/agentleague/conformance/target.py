@@ -23,6 +23,7 @@ PLACES = {  # what is filled into the command of each kind of agent
     "referee": ("manager", "port", "dir"),
     "manager": ("port", "players", "referees", "dir"),
 }
+REGISTERS = {"LEAGUE_REGISTER_REQUEST": "player", "REFEREE_REGISTER_REQUEST": "referee"}
 _PLACE = re.compile(r"(?<!\$)\{([A-Za-z_]+)\}")
 _PLAIN = re.compile(r"[\w./:=,@{}+~\\-]*")  # an option or a path; a program has braces of its own
 
@@ -40,10 +41,15 @@ class Target(Struct, frozen=True, kw_only=True):
     manager_port: int = 0  # of the kit's manager; 0: any, or 8000 if the command names none
     players: int = 4  # of the league that a manager is checked with
 
+    @property
+    def names_manager(self) -> bool:
+        """Whether the command is told where its manager is."""
+        return "{manager}" in self.command
+
 
 def open_manager(target: Target, handler: Handler) -> Listener:
     """The kit's manager, at the port where the agent looks for it."""
-    looks_elsewhere = "{manager}" in target.command or not target.command
+    looks_elsewhere = target.names_manager or not target.command
     port = target.manager_port or (0 if looks_elsewhere else MANAGER_PORT)
     try:
         return Listener("manager", handler, bind=target.bind, port=port)
@@ -69,19 +75,27 @@ def start(target: Target, limits: Limits, places: dict[str, str]) -> Launch | No
 
 
 def find(target: Target, limits: Limits, launch: Launch | None, manager: Listener) -> str:
-    """The URL of a player or referee: as typed, or else as it registered at the kit's manager."""
-    until = stopwatch() + limits.start
+    """The URL of a player or referee: as typed, or else as it registered at the kit's manager.
+
+    A command that does not name its manager may be that of an agent that never registers.
+    """
+    if launch is None:
+        if Peer(target.url, limits).is_listening():
+            if target.manager_port:  # It may be the manager that the agent looks for.
+                manager.wait_for(lambda each: each.name in REGISTERS, limits.connect)
+            return target.url
+        raise Unreachable(no_way_to(target.url, limits) or f"{target.url} is busy; try it again")
+    until, is_shortened = stopwatch() + limits.start, target.names_manager
+    own = target.url or at_its_port(target, launch)
     while stopwatch() < until:
         refuse_ended(launch)
+        has_registered = any(each.name in REGISTERS for each in list(manager.received))
         url = target.url or _registered_at(manager, target.bind)
-        if url and Peer(url, limits).is_listening():
+        if has_registered and url and Peer(url, limits).is_listening():
             return url
-        if target.url and not launch:
-            break
+        if not is_shortened and own and Peer(own, limits).is_listening():
+            until, is_shortened = min(until, stopwatch() + limits.connect), True
         manager.wait_for(lambda _: True, POLL_SECONDS, after=len(manager.received))
-    if launch is None:
-        raise Unreachable(no_way_to(target.url, limits) or f"{target.url} is busy; try it again")
-    own = "" if target.url else at_its_port(target, launch)
     if own and Peer(own, limits).is_listening():  # It did not register; that is a rule of its own.
         return own
     raise Unreachable(nobody_came(target, limits, launch, manager.url))
