@@ -1,5 +1,6 @@
 """Our Swiss beside py4swiss, which pairs by the Dutch system of chess; ours does not claim to."""
 
+import sys
 from random import Random
 
 import pytest
@@ -8,7 +9,8 @@ from agentleague.league.formats.format import Done, PlayedMatch, PlayedRound
 from agentleague.league.formats.swiss import SWISS
 from league.formats.test_swiss import Tournament
 
-pytest.importorskip("py4swiss", reason="py4swiss is not installed")
+if sys.platform != "linux":
+    pytest.skip("there is no py4swiss for this system", allow_module_level=True)
 from py4swiss.engines import DutchEngine
 from py4swiss.trf import ParsedTrf
 from py4swiss.trf.results import ColorToken, ResultToken, RoundResult
@@ -103,15 +105,12 @@ def compare(seeds):
 
 
 def test_rounds_are_as_close_in_points_as_those_of_the_dutch_system():
-    total, same, further = compare(range(6))
-
-    assert same > total / 4
-    assert further < total / 10
+    assert compare(range(6)) == (31, 15, 0)
 
 
 @pytest.mark.slow
 def test_so_are_those_of_two_hundred_tournaments():
     total, same, further = compare(range(200))
 
-    assert same > total / 4
-    assert further < total / 20
+    assert (total, same) == (1_081, 395)
+    assert further == 20
