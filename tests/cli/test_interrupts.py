@@ -116,7 +116,7 @@ def test_sigterm_ends_a_command_in_the_background_of_a_script_too(silence):
     process = ignoring(signal.SIGINT, silence)
     caller, _ = silence.accept()
 
-    assert stopped(process, signal.SIGTERM) == (-signal.SIGTERM, "", "")
+    assert stopped(process, signal.SIGTERM) == (143, "", "Stopped.\n")
     caller.close()
 
 

@@ -519,25 +519,57 @@ def test_our_own_player_is_found_out_by_what_it_registers_as_and_checked(monkeyp
 
 
 CHILD = """
-import os, pathlib, subprocess, sys, time
+import os, pathlib, signal, subprocess, sys, time
+here = pathlib.Path(__file__)
 if len(sys.argv) > 1:
     subprocess.Popen([sys.executable, __file__])  # It would outlive the one that started it.
-pathlib.Path(__file__).with_name(f"{os.getpid()}.pid").touch()
+if "stubborn" in sys.argv:
+    signal.signal(signal.SIGTERM, lambda *_: here.with_name("asked").touch())
+here.with_name(f"{os.getpid()}.pid").touch()
 time.sleep(600)
 """
 
 
-def test_ctrl_c_ends_the_agent_and_all_that_it_started(tmp_path):
-    script = tmp_path / "agent.py"
+def checking(folder, *words, ignored=""):
+    """A check of an agent that never answers, and the processes of that agent."""
+    script = folder / "agent.py"
     script.write_text(CHILD)
-    words = f"{sys.executable} {script} {{manager}}"
-    process = started(BIN / "league", "check", "player", "--command", words)
-    pids = [int(path.stem) for path in awaited(lambda: sorted(tmp_path.glob("*.pid")), 2)]
+    command = shlex.join([sys.executable, str(script), "{manager}", *words])
+    shell = ["sh", "-c", f'trap \'\' {ignored}; exec "$0" "$@"'] if ignored else []
+    process = started(*shell, BIN / "league", "check", "player", "--command", command)
+    pids = [int(path.stem) for path in awaited(lambda: sorted(folder.glob("*.pid")), 2)]
+    return process, pids
 
-    process.send_signal(signal.SIGINT)
+
+@each_row(
+    "number, ignored",
+    [
+        (signal.SIGINT, ""),
+        (signal.SIGTERM, "INT"),  # as of `league check … &` in a script
+        (signal.SIGHUP, "INT"),
+    ],
+)
+def test_a_check_that_is_stopped_ends_the_agent_and_all_that_it_started(number, ignored, tmp_path):
+    folder = tmp_path / str(number)
+    folder.mkdir()
+    process, pids = checking(folder, ignored=ignored)
+
+    process.send_signal(number)
 
     _, said = process.communicate(timeout=SECONDS)
-    assert (process.returncode, said.strip()) == (130, "Stopped.")
+    assert (process.returncode, said.strip()) == (128 + number, "Stopped.")
+    assert [pid for pid in pids if is_running(pid)] == []
+
+
+def test_a_second_ctrl_c_does_not_leave_a_stubborn_agent_running(tmp_path):
+    process, pids = checking(tmp_path, "stubborn")
+
+    process.send_signal(signal.SIGINT)
+    awaited(lambda: sorted(tmp_path.glob("asked")), 1)
+    process.send_signal(signal.SIGINT)
+
+    process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
     assert [pid for pid in pids if is_running(pid)] == []
 
 

@@ -185,16 +185,16 @@ def _system_error(error: OSError) -> str:
 @contextmanager
 def _terminations(signals: list[int]) -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the command as Ctrl-C does; `signals` gets the number."""
-    is_possible = (
-        threading.current_thread() is threading.main_thread()
-        and callable(signal.getsignal(signal.SIGINT))  # Not in the background of a script.
-    )
+    is_possible = threading.current_thread() is threading.main_thread()
     numbers = (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))  # Windows has no SIGHUP.
     handled = {each for each in numbers if is_possible and signal.getsignal(each) == signal.SIG_DFL}
 
     def stop(number: int, frame: FrameType | None) -> None:
         signals.append(number)
-        signal.raise_signal(signal.SIGINT)
+        if callable(signal.getsignal(signal.SIGINT)):
+            signal.raise_signal(signal.SIGINT)
+        else:  # It is ignored in the background of a script.
+            raise KeyboardInterrupt
 
     for each in handled:
         signal.signal(each, stop)

@@ -62,10 +62,12 @@ class Launch:
     def close(self) -> None:
         """Tell it to end, and see to it that it did, with all that it started."""
         if self._process is not None:
-            if self.exit_code is None:
-                self._signal("SIGTERM")
-                self.wait(self._stop_seconds)
-            self.kill()
+            try:
+                if self.exit_code is None:
+                    self._signal("SIGTERM")
+                    self.wait(self._stop_seconds)
+            finally:  # Also when somebody is out of patience.
+                self.kill()
         self._output.close()
 
     def _signal(self, name: str) -> None:
