@@ -210,9 +210,14 @@ def season_command(directory: JournalPlace) -> str:
     return f"league season {shlex.quote(str(at.parent))}" if is_of_season else ""
 
 
+def start_command(directory: JournalPlace) -> str:
+    """What goes on with the league of this place."""
+    return season_command(directory) or f"league manager {dir_option(directory)}"
+
+
 def no_manager(directory: JournalPlace) -> str:
     """The sentence for a place where no manager runs: how to start it."""
-    start = season_command(directory) or f"league manager {dir_option(directory)}"
+    start = start_command(directory)
     if isinstance(directory, DatabaseUrl):
         return (
             f"no manager of {directory} can be called from this machine; if one runs on another "

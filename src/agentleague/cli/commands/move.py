@@ -4,7 +4,7 @@ import shlex
 
 import click
 
-from agentleague.cli.directory import Place, check_new, dir_option
+from agentleague.cli.directory import Place, check_new, start_command
 from agentleague.cli.output import how_far, say, shown
 from agentleague.records.reading import open_league
 from agentleague.storage.copying import copy_league
@@ -37,5 +37,5 @@ def command(source: JournalPlace, to: JournalPlace) -> None:
     say(
         f"Its secrets went along. No manager goes on with {source} any more.\n"
         f"Compare the last row of both: league verify {where}\n"
-        f"Go on with: league manager {dir_option(there)}"
+        f"Go on with: {start_command(there)}"
     )

@@ -16,6 +16,7 @@ from agentleague.cli.directory import (
     manager_address,
     no_manager,
     place_option,
+    start_command,
     with_directory,
 )
 from agentleague.cli.output import say
@@ -357,5 +358,5 @@ def _key(directory: JournalPlace) -> str:
     except OSError as error:
         raise click.ClickException(
             f"there is no organiser's key in {directory} ({error.strerror}); name the directory of "
-            f"a manager with --dir DIR, or start one there: league manager {dir_option(directory)}"
+            f"a manager with --dir DIR, or start one there: {start_command(directory)}"
         ) from None

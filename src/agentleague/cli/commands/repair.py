@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from agentleague.cli.directory import SECRETS, check_new, dir_option, directory_argument
+from agentleague.cli.directory import SECRETS, check_new, directory_argument, start_command
 from agentleague.cli.output import counted, how_far, listed, say
 from agentleague.errors import LeagueError
 from agentleague.league.event_text import sentence
@@ -105,4 +105,4 @@ def _next(made: Repaired, to: Path) -> Iterator[str]:
         yield f"It can be read, but no manager can go on with it: there is no {files} to copy."
         return
     accept = " --accept-loss" if made.lost_until > made.last else ""
-    yield f"Go on with: league manager {dir_option(to)}{accept}"
+    yield f"Go on with: {start_command(to)}{accept}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from agentleague.cli.directory import check_new, dir_option, place_and_file
+from agentleague.cli.directory import check_new, place_and_file, start_command
 from agentleague.cli.output import how_far, say, shown
 from agentleague.errors import Damaged
 from agentleague.records.reading import open_league
@@ -43,10 +43,11 @@ def command(file: Path, directory: JournalPlace) -> None:
     if not manifest.has_secrets:
         say("No manager can go on with it: the backup has no secrets.")
         return
+    start = start_command(there)
     say(
-        f"Go on with: league manager {dir_option(there)}\n"
+        f"Go on with: {start}\n"
         "First end the manager that this is a copy of, for good: a league must not run at two "
         "places at once.\n"
         "Agents that were told of later rows will stop the manager; go on without those rows with: "
-        f"league manager {dir_option(there)} --accept-loss"
+        f"{start} --accept-loss"
     )
