@@ -5,10 +5,12 @@ Each is a function from what the relay knows to a hook before a request passes, 
 
 import json
 import re
+import threading
 import urllib.request
 
 from agentleague.conformance.manager_agents import NO_ENDPOINT
-from conformance.between import IN, OUT, Passing, Relay, nothing
+from conformance.between import IN, OUT, Passing, Relay, Said, nothing
+from conformance.referee_changes import pass_on
 
 PLAYER, REFEREE = "LEAGUE_REGISTER_REQUEST", "REFEREE_REGISTER_REQUEST"
 ROUND, TABLE = "ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE"
@@ -424,3 +426,122 @@ def is_technical(passing):
 
 def has_error(passing):
     return "error" in (passing.answer.fields or {}) or "error" in passing.answer.message
+
+
+def once(change):
+    """Only the first time."""
+    seen = []
+
+    def first(passing):
+        if not seen:
+            change(passing)
+        seen.append(passing)
+
+    return first
+
+
+def respells(pattern, text):
+    """A change of the text of an answer."""
+
+    def change(passing):
+        passing.answer.body = re.sub(pattern, text, passing.answer.body)
+
+    return change
+
+
+def is_named(name):
+    return lambda passing: meta(passing).get("display_name") == name
+
+
+def is_told(query_type, **params):
+    """Whether it is a query of this type, with these parameters, that is answered."""
+
+    def is_it(passing):
+        asked = passing.request.message
+        is_asked = asked.get("query_params", {}).get("round_id") == params.get("round_id")
+        return asked.get("query_type") == query_type and is_asked and not has_error(passing)
+
+    return is_it
+
+
+def in_rows(change):
+    """A change of each row of a table in an answer."""
+
+    def changed(passing):
+        found = passing.answer.fields
+        in_tables(found["result"], lambda table: [row | change() for row in table])
+        passing.answer.fields = found
+
+    return lambda passing: changed(passing) if b"standings" in passing.answer.body else None
+
+
+def without_commitments(passing):
+    matches = passing.request.message["matches"]
+    for match in matches:
+        match.pop("draw_commitment", None)
+    passing.request.say(matches=matches)
+
+
+def shows_the_token(passing):
+    data(provided_token=passing.request.message.get("auth_token", ""))(passing)
+
+
+def all_to_one_referee(known):
+    """The first referee is given what is the second's, and may report it."""
+    tokens = {"REF01": "REF02", "REF02": "REF01"}
+
+    def before(passing):
+        said = passing.request.message
+        if passing.direction == IN and passing.request.name == REPORT:
+            own = {known.tokens[id_]: id_ for id_ in tokens}
+            if known.owners.get(said.get("match_id")) == "REF02" and said.get("auth_token") in own:
+                id_ = tokens[own[said["auth_token"]]]
+                passing.request.say(sender=f"referee:{id_}", auth_token=known.tokens[id_])
+        elif passing.direction == OUT and known.called(passing) == "REF02":
+            if passing.request.name == "START_MATCH":
+                port = next(port for port, id_ in known.ids.items() if id_ == "REF01")
+                head = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port
+                pass_on(known.relay, Passing(OUT, head, Said(passing.request.body)))
+            if passing.request.name in ("START_MATCH", ROUND):
+                swallow(passing)
+
+    return before, nothing
+
+
+def tables_after_rounds(known):
+    """A table is sent after ROUND_COMPLETED."""
+    held = known.state
+
+    def before(passing):
+        if passing.direction == OUT and passing.request.name == TABLE:
+            held[called_port(passing)] = Passing(OUT, passing.head, Said(passing.request.body))
+            swallow(passing)
+
+    def after(passing):
+        port = called_port(passing)
+        if passing.direction == OUT and passing.request.name == COMPLETED and port in held:
+            pass_on(known.relay, held.pop(port))
+
+    return before, after
+
+
+def waits_for_ever(known):
+    """While a player has not answered, nobody is told of the next round, or of the end."""
+    asked, changed = set(), threading.Condition()
+
+    def before(passing):
+        if passing.direction == OUT and passing.request.name in (TABLE, COMPLETED):
+            with changed:
+                asked.add(called_port(passing))
+        if passing.direction == OUT and passing.request.name in (ROUND, END):
+            with changed:
+                if not changed.wait_for(lambda: not asked, 20):
+                    swallow(passing)
+
+    def after(passing):
+        if passing.direction == OUT:
+            with changed:
+                asked.discard(called_port(passing))
+                changed.notify_all()
+
+    return before, after

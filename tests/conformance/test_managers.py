@@ -9,13 +9,15 @@ from contextlib import contextmanager
 
 import pytest
 
+from agentleague.conformance import manager_checks
 from agentleague.conformance.check import rules_of
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.manager_agents import NO_ENDPOINT, ROUND, AgentOfTheKit
 from agentleague.conformance.manager_bench import IS_TOO_LATE, ManagerBench
-from agentleague.conformance.rules import Tier, Verdict
+from agentleague.conformance.rules import Rules, Tier, Verdict
 from agentleague.conformance.run import try_rules
 from agentleague.conformance.target import Target, Unreachable, free_port
+from agentleague.conformance.wire_rules import add_wire_rules
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.managers import Home, open_manager
 from agentleague.runtime.processes import Place
@@ -41,8 +43,7 @@ REASONS = ("the manager took what it should refuse: ", "needs manager.")
 NOWHERE = "http://127.0.0.1:9/mcp"  # nobody listens there
 BROKEN = (Verdict.FAIL, Verdict.WARNING)
 SLOW = ("manager.restart.", "manager.flow.", "manager.league.completed")
-OWN = ("registration.", "league.", "announcement.", "assignment.", "query.", "report.", "error.")
-OWN += ("standings.", "round.", "flow.", "schedule.", "messages.", "end.", "restart.")
+FORGOTTEN = ["restart.keeps-the-table", "restart.keeps-tokens", "restart.goes-on"]
 
 
 @pytest.fixture(scope="module")
@@ -119,33 +120,45 @@ def no_port(meta):
     return type(meta.get("contact_endpoint")) is int
 
 
-def own_rules():
-    """The rules that managers alone have, without the slow ones."""
-    table = rules_of("manager")
-    prefixes = tuple(f"manager.{each}" for each in OWN)
-    return [each for each in table if each.id.startswith(prefixes) and not each.is_slow]
+def own_rules(slow=()):
+    """The rules that managers alone have; of the slow ones these."""
+    shared = Rules("manager")
+    add_wire_rules(shared)  # Their wrong agents are players.
+    ids = {each.id for each in shared}
+    own = [each for each in rules_of("manager") if each.id not in ids]
+    return [each for each in own if not each.is_slow or each.id in slow]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.id)
-def test_a_wrong_manager_is_caught_by_the_rule_meant_for_it(wrong, loop, tmp_path):
-    rules = own_rules()
-    meant = next(each for each in rules if each.id == f"manager.{wrong.rule}")
+def ways():
+    """Those that only a slow rule finds are tried with the slow tests."""
+    slow = {each.id for each in rules_of("manager") if each.is_slow}
+    for wrong in WRONG:
+        marks = pytest.mark.slow if slow & {*wrong.rules} else ()
+        yield pytest.param(wrong, id=wrong.id, marks=marks)
+
+
+@pytest.mark.parametrize("wrong", list(ways()))
+def test_a_wrong_manager_is_caught_by_the_rules_meant_for_it(wrong, loop, tmp_path, monkeypatch):
+    monkeypatch.setattr(manager_checks, "COUNTED_SECONDS", wrong.counted)
+    rules = own_rules(wrong.rules)
 
     with wrong_manager(loop, tmp_path, wrong) as bench:
         outcomes = try_rules(rules, bench)
 
     assert [each.fault for each in outcomes if each.fault] == []
     broken = {each.rule.id: each.said for each in outcomes if each.verdict in BROKEN}
-    assert meant.id in broken
-    assert {
-        key: said for key, said in broken.items() if key not in (meant.id, *meant.implies)
-    } == {}
+    others = {each.rule.id: each.said for each in outcomes if each.rule.id not in broken}
+    assert {name: others[name] for name in wrong.rules if name in others} == {}
+    meant = [each for each in rules if each.id in wrong.rules]
+    implied = {name for each in meant for name in (each.id, *each.implies)}
+    assert {name: said for name, said in broken.items() if name not in implied} == {}
 
 
-def test_every_rule_that_no_league_can_do_without_is_broken_by_a_wrong_manager():
-    must = {each.id for each in own_rules() if each.tier is Tier.MUST}
+def test_every_rule_of_its_own_is_broken_by_a_wrong_manager():
+    broken = {name for wrong in WRONG for name in wrong.rules}
+    own = {each.id for each in own_rules({each.id for each in rules_of("manager")})}
 
-    assert must - {f"manager.{wrong.rule}" for wrong in WRONG} == set()
+    assert own - broken == {f"manager.{each}" for each in FORGOTTEN}, "killed and started below"
 
 
 def test_our_own_manager_passes_every_rule(loop, tmp_path):
@@ -300,5 +313,4 @@ def test_a_manager_that_forgets_everything_is_caught():
 
     broken = {each.rule.id for each in outcomes if each.verdict in BROKEN}
     assert {each.fault for each in outcomes} == {""}
-    assert "manager.restart.keeps-the-table" in broken
-    assert broken <= {each.id for each in rules}
+    assert broken == {f"manager.{each}" for each in FORGOTTEN}

@@ -5,7 +5,9 @@ A row says what is wrong, which rule finds it, and the change.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 
+from agentleague.conformance.manager_registration_rules import UNICODE_NAME
 from conformance.between import nothing
 from conformance.manager_changes import (
     COMPLETED,
@@ -17,6 +19,7 @@ from conformance.manager_changes import (
     REPORT,
     ROUND,
     TABLE,
+    all_to_one_referee,
     another_id_if_repeated,
     answer,
     answers,
@@ -29,31 +32,41 @@ from conformance.manager_changes import (
     first_token_for_the_second,
     has_error,
     hears,
+    in_rows,
     is_after_the_end,
     is_late,
+    is_named,
     is_technical,
+    is_told,
     let_in,
     mended,
     meta,
     numbered,
+    once,
     only,
     refuse,
     respelled,
+    respells,
     rows,
     same_player_twice,
     say,
     sends,
+    shows_the_token,
     stops_at_an_error,
     swallow,
+    tables_after_rounds,
     taken,
     technical_as_draw,
     tells_referees_nothing,
     to,
     told,
     two_points,
+    waits_for_ever,
     with_a_token_of,
+    without_commitments,
     without_names,
 )
+from conformance.referee_changes import together
 
 
 @dataclass(frozen=True)
@@ -61,15 +74,29 @@ class Wrong:
     """A wrong manager."""
 
     says: str
-    rule: str
+    rule: str | tuple[str, ...]
     change: Callable = lambda known: (nothing, nothing)  # (Known) -> (before, after)
     settings: dict = field(default_factory=dict)
+    counted: float = 5.0  # seconds in which the kit expects a report to be in the table
 
     @property
     def id(self):
         return self.says.replace(" ", "_")
 
+    @property
+    def rules(self):
+        """All that find it."""
+        names = (self.rule,) if isinstance(self.rule, str) else self.rule
+        return [f"manager.{each}" for each in names]
 
+
+def many(says, changes, **how):
+    """A manager that is wrong in many ways, each of them in something else: one for each rule."""
+    return Wrong(says, tuple(changes), together(*changes.values()), **how)
+
+
+NUMBERS = count()
+NOTHING = dict.fromkeys(("played", "wins", "draws", "losses", "points"), 0)
 WRONG = [
     Wrong(
         "takes no referees",
@@ -395,5 +422,71 @@ WRONG = [
         "takes reports after the end",
         "end.report",
         answers(REPORT, taken, lambda p: b"E031" in p.answer.body),
+    ),
+    many(
+        "is wrong in many answers",
+        {
+            "registration.after-a-refusal": respelled((rb"\bP02\b", b"P12"), (rb"\bP12\b", b"P02")),
+            "registration.name-in-unicode": hears(PLAYER, refuse(), is_named(UNICODE_NAME)),
+            "registration.all-at-once": hears(PLAYER, once(refuse()), is_named("Kit player 4")),
+            "announcement.tells-the-commitment": sends(ROUND, without_commitments),
+            "query.repeats-the-conversation": answers(
+                QUERY, answer(conversation_id="conv-mine"), is_told("GET_STANDINGS")
+            ),
+            "query.schedule": answers(QUERY, respells(b"R1M1", b"R9M9"), is_told("GET_SCHEDULE")),
+            "query.schedule-of-a-round": answers(
+                QUERY, respells(b"R1M1", b"R9M9"), is_told("GET_SCHEDULE", round_id=1)
+            ),
+            "query.next-match": answers(
+                QUERY,
+                respells(rb'("opponent_id": ?)"P\d+"', rb'\1"P77"'),
+                is_told("GET_NEXT_MATCH"),
+            ),
+            "query.player-stats": answers(
+                QUERY, answer(data={}, player_stats=...), is_told("GET_PLAYER_STATS")
+            ),
+            "query.status": answers(
+                QUERY, respells(b"RUNNING_LEAGUE", b"RUNNING"), is_told("GET_STATUS")
+            ),
+            "query.agents": answers(QUERY, answer(data={"agents": []}), is_told("GET_AGENTS")),
+            "query.without-type": answers(
+                QUERY, told(), lambda p: "query_type" not in p.request.message
+            ),
+            "query.changes-nothing": answers(
+                QUERY, in_rows(lambda: {"asked": next(NUMBERS)}), is_told("GET_STANDINGS")
+            ),
+            "report.winner-of-another-match": answers(
+                REPORT, taken, lambda p: b'"winner":"P98"' in p.request.body.replace(b" ", b"")
+            ),
+            "error.repeats-the-conversation": answers(
+                REPORT, data(conversation_id="conv-mine"), has_error
+            ),
+            "error.hides-the-token": answers(REPORT, shows_the_token, has_error),
+        },
+    ),
+    many(
+        "is wrong about the table, and uses one referee",
+        {
+            "registration.name-is-shown": answers(
+                QUERY, in_rows(lambda: {"display_name": "a player"}), is_told("GET_STANDINGS")
+            ),
+            "assignment.is-spread": all_to_one_referee,
+            "round.order": tables_after_rounds,
+            **dict.fromkeys(
+                (
+                    "standings.within-5-seconds",
+                    "standings.same-when-asked",
+                    "end.table-stays",
+                ),
+                answers(QUERY, in_rows(lambda: NOTHING), is_told("GET_STANDINGS")),
+            ),
+        },
+        counted=0.2,
+    ),
+    Wrong(
+        "waits for a player that hangs",
+        "flow.player-that-hangs",
+        waits_for_ever,
+        settings={"reply_seconds": 1.0},
     ),
 ]
