@@ -225,7 +225,7 @@ def pushes_anew(around):
         said, url = message_in(passing.answer), message_in(passing.request).get("referee_endpoint")
         found = passing.answer.fields
         url = url or around.url(passing.request.body)
-        if is_answer_to(passing, INVITATION, CALL) and "match_id" in said and url:
+        if is_answer_to(passing, INVITATION, CALL) and "match_id" in said and type(url) is str:
             around.push(url, said)
             ack = {"status": "ACKNOWLEDGED"}
             text = {"type": "text", "text": json.dumps(ack)}
@@ -235,6 +235,39 @@ def pushes_anew(around):
             passing.answer.fields = rpc if "jsonrpc" in found else ack
 
     return nothing, after
+
+
+def pushes_without_its_name(around):
+    """The same, and its choice does not say who makes it."""
+
+    def push(url, message):
+        is_choice = "parity_choice" in message
+        left_out = ("player_id",) if is_choice else ()
+        around.push(url, {name: value for name, value in message.items() if name not in left_out})
+
+    return pushes_anew(SimpleNamespace(url=around.url, push=push))
+
+
+def tires(matches):
+    """A player that breaks at this match of those that come right after one another."""
+    order = [INVITATION, CALL, OVER]
+
+    def make(around):
+        heard = []
+
+        def before(passing):
+            if passing.direction != IN or passing.is_raw:
+                return
+            kind = message_in(passing.request).get("message_type")
+            if kind != order[len(heard) % 3]:
+                heard.clear()
+            heard.append(kind)
+            if len(heard) > 3 * matches - 3:
+                fail(passing)
+
+        return before, nothing
+
+    return make
 
 
 def answers_all(is_meant, result):

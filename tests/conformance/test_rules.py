@@ -1,10 +1,19 @@
 """The tables of rules: every rule cites what there is, and is tried after what it needs."""
 
 import re
+import sys
+
+import pytest
+from msgspec.structs import replace
 
 from agentleague.conformance.check import KINDS, all_rules, rules_of
-from agentleague.conformance.rules import OURS, Tier
+from agentleague.conformance.limits import Limits
+from agentleague.conformance.player_bench import PlayerBench
+from agentleague.conformance.rules import OURS, Tier, Verdict
+from agentleague.conformance.run import try_rules
+from agentleague.conformance.target import Target
 from commands import ROOT
+from conformance.wrong_players import CARELESS, TAKES_A_COMMAND, WRONG
 from tables import each_row
 
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
@@ -41,3 +50,41 @@ def test_what_a_rule_needs_is_tried_before_it_and_what_it_implies_is_there(kind)
         before.add(rule.id)
     for rule in rules_of(kind):
         assert set(rule.implies) <= before - {rule.id}, rule.id
+
+
+# What only floods and broken connections show; nothing between the kit and a player can make them.
+UNBROKEN = {
+    "player.robust.in-pieces",
+    "player.robust.slow-request",
+    "player.robust.silent-connections",
+    "player.robust.leaves",
+    "player.robust.no-http",
+    "player.robust.wrong-length",
+}
+
+
+def test_every_rule_is_broken_by_a_wrong_player():
+    broken = {*(wrong.rule for wrong in WRONG), *TAKES_A_COMMAND}
+
+    assert {rule.id for rule in rules_of("player")} - {f"player.{x}" for x in broken} == UNBROKEN
+
+
+@pytest.mark.process
+def test_a_player_that_registers_once_and_never_ends_breaks_the_rules_about_that(tmp_path):
+    (tmp_path / "careless.py").write_text(CARELESS)
+    command = f"{sys.executable} {tmp_path}/careless.py {{port}} {{manager}}"
+    bench = PlayerBench(Target(command=command), Limits(connect=1.0))
+    table = {rule.id: rule for rule in rules_of("player")}
+    verdicts = {}
+    try:
+        for name in TAKES_A_COMMAND:
+            is_first = name == TAKES_A_COMMAND[0]  # which waits an eighth of the time for its end
+            bench.limits = replace(bench.limits, start=24.0 if is_first else 2.0, next_step=0.5)
+            (outcome,) = try_rules([table[f"player.{name}"]], bench)
+            verdicts[name] = outcome.verdict
+    finally:
+        bench.close()
+
+    assert verdicts == dict.fromkeys(TAKES_A_COMMAND, Verdict.FAIL) | {
+        TAKES_A_COMMAND[-1]: Verdict.WARNING
+    }

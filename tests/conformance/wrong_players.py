@@ -15,6 +15,7 @@ from conformance.player_changes import (
     INVITATION,
     OVER,
     ROUND,
+    ROUND_OVER,
     TABLE,
     after_for,
     answers,
@@ -49,11 +50,13 @@ from conformance.player_changes import (
     on_raw,
     one_match_for_all,
     params,
+    pushes_without_its_name,
     refuses,
     remembers,
     standings_in,
     swaps_ids,
     tells_the_manager,
+    tires,
     with_key,
     without_id,
     without_key,
@@ -135,6 +138,8 @@ MATCH_ROWS = [
           answers({"auth_token": TOKEN}, OVER)),
     Wrong("makes illegal moves", "move.is-legal", answers({"move": 99}, "GAME_MOVE_CALL")),
     Wrong("needs its manager in a match", "robust.manager-restarts", needs_its_manager),
+    Wrong("brings choices without its name", "push.names-its-match", pushes_without_its_name),
+    Wrong("is tired after 15 matches", "robust.many-matches", tires(15)),
 ]  # fmt: skip
 NOTICE_ROWS = [
     Wrong("refuses rounds", "notice.round-announcement", refuses(is_for(ROUND))),
@@ -158,7 +163,7 @@ NOTICE_ROWS = [
     Wrong("breaks at errors of others", "notice.error-about-another",
           breaks(has("error_code", lambda code: code == "E009"))),
     Wrong("breaks at a late notice", "notice.any-order",
-          breaks(has("round_id", lambda number: number == 99))),
+          breaks(lambda p: is_for(ROUND_OVER)(p) and message_in(p.request)["round_id"] == 99)),
     Wrong("refuses the end of the league", "notice.league-completed",
           refuses(is_for("LEAGUE_COMPLETED"))),
 ]  # fmt: skip
@@ -308,4 +313,37 @@ WRONG = (
     + ENVELOPE_ROWS
     + RPC_ROWS
     + HOSTILE_ROWS
+)
+# Wrong in all that takes a command: it registers once, with whatever comes of it, and never ends.
+CARELESS = """
+import json, sys, threading, urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+port, manager = int(sys.argv[1]), sys.argv[2]
+
+class Player(BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        match_id = asked["params"].get("match_id")
+        said = {"status": "ACKNOWLEDGED", "accept": True, "match_id": match_id}
+        body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": said}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+server = HTTPServer(("127.0.0.1", port), Player)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+meta = {"display_name": "Careless", "contact_endpoint": f"http://127.0.0.1:{port}/mcp"}
+params = {"message_type": "LEAGUE_REGISTER_REQUEST", "player_meta": meta}
+body = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": params}
+answer = json.load(urllib.request.urlopen(manager, json.dumps(body).encode()))
+print("I am", answer["result"]["player_id"].lower())
+threading.Event().wait()
+"""
+TAKES_A_COMMAND = (
+    "registration.manager-comes-later",
+    "registration.manager-is-busy",
+    "registration.rejected",
+    "end.leaves",
 )

@@ -230,6 +230,7 @@ def move_is_legal(bench: PlayerBench) -> None:
     says="A player that brings its answers later names match and player in them.",
     mend="Put match_id and player_id into every GAME_JOIN_ACK and CHOOSE_PARITY_RESPONSE.",
     needs=(LEGAL,),
+    implies=("player.choice.repeats-the-match",),
     leniency="a push without them is for the only match that waits",
 )
 def push_names_its_match(bench: PlayerBench) -> None:
