@@ -96,6 +96,18 @@ def the_worst_go_on(monkeypatch):
     monkeypatch.setattr(StageProgress, "next_stage", worst)
 
 
+def a_later_stage_forgets_its_own_points(monkeypatch):
+    """Those of all stages decide who goes on."""
+    merits = StageProgress.merits
+
+    def forgetful(progress, *given):
+        found = merits(progress, *given)
+        is_ranked = progress.format.name in ("knockout", "ladder")
+        return found if is_ranked else {each: (stage, 0) for each, (stage, _) in found.items()}
+
+    monkeypatch.setattr(StageProgress, "merits", forgetful)
+
+
 def time_is_up_only_in_memory(monkeypatch):
     """That no further round begins is forgotten in a crash."""
 
@@ -143,6 +155,7 @@ HUNTS = {
     who_was_removed_is_paired: Hunt("formats", "without", 9),
     a_stage_begins_again_after_a_restart: Hunt("formats", "stage", 17),
     the_worst_go_on: Hunt("formats", "and the best are"),
+    a_later_stage_forgets_its_own_points: Hunt("formats", "stage 3 begins with", 173),
     time_is_up_only_in_memory: Hunt("formats", "verify"),
     latecomers_wait_a_round_longer: Hunt("formats", "without"),
     latecomers_are_forgotten: Hunt("formats", "came late"),
