@@ -19,6 +19,7 @@ from agentleague.conformance.check import AGENTS
 from agentleague.conformance.identify import expect, identify
 from agentleague.conformance.launch import Launch
 from agentleague.conformance.limits import Limits
+from agentleague.conformance.listener import Listener, Reply
 from agentleague.conformance.player_bench import PlayerBench
 from agentleague.conformance.player_rules import PLAYER
 from agentleague.conformance.rules import Broken, NotReached, Rules, Tier, Verdict
@@ -400,6 +401,31 @@ def test_who_takes_connections_and_says_nothing_is_given_up_soon():
 
         assert found == f"somebody listens at http://{address}, but never answers"
         assert time.perf_counter() - began < SECONDS / 2
+
+
+@pytest.fixture
+def mute():
+    """The URL of an agent that answers GET /health, and no POST; and what it was asked."""
+    listener = Listener("player", lambda received: Reply(is_never=True))
+    yield listener
+    listener.close()
+
+
+@each_row(
+    "reach, asked",
+    [
+        (lambda target, limits: identify(target, limits), 3),
+        (lambda target, limits: PlayerBench(target, limits), 4),  # One of them is an end.
+        (lambda target, limits: check.check("manager", target, check.Selection(), limits), 3),
+    ],
+)
+def test_who_answers_no_post_is_given_up_soon_and_told_so(reach, asked, mute):
+    before = len(mute.received)
+
+    with pytest.raises(Unreachable, match=f"{mute.url} answers no POST"):
+        reach(Target(url=mute.url), Limits(reply=0.2, join=0.2))
+
+    assert len(mute.received) - before <= asked
 
 
 @each_row(

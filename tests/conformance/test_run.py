@@ -15,6 +15,7 @@ from agentleague.conformance.rules import (
     Verdict,
 )
 from agentleague.conformance.run import try_rules
+from agentleague.runtime.clock import stopwatch
 
 SAID = {"number": "R-MATCH-02", "source": "document 004", "says": "A player.", "mend": "Answer."}
 
@@ -113,6 +114,16 @@ def test_a_check_ends_in_bounded_time(agent):
 
     assert first.verdict is later.verdict is Verdict.NOT_REACHED
     assert first.said == "the check took longer than 0 s; --patience gives it more"
+
+
+def test_the_time_until_the_first_rule_counts_too(agent):
+    bench = PlainBench(Peer(agent.url, Limits()), Limits())
+    rules = Rules("player")
+    rules.rule("r0", Tier.MUST, **SAID)(passes)
+
+    (outcome,) = try_rules(rules, bench, began=stopwatch() - Limits().whole)
+
+    assert outcome.said.startswith("the check took longer than 900 s")
 
 
 def test_an_agent_that_answers_nothing_any_more_is_not_asked_for_ever(agent):

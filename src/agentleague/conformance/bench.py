@@ -10,6 +10,7 @@ from agentleague.conformance.launch import Launch
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.peer import Bytes, Peer
 from agentleague.conformance.rules import Broken
+from agentleague.conformance.target import Unreachable
 from agentleague.dialects.table import OURS, Dialect
 from agentleague.errors import LeagueError
 from agentleague.protocol import jsonrpc, timestamps
@@ -18,6 +19,7 @@ from agentleague.protocol.messages import MESSAGES, PROTOCOL
 from agentleague.runtime.clock import wall
 
 Fields = dict[str, Any]
+LATE_MAX = 3  # answers in a row that come too late, before nobody waits for another one
 
 
 class Bench:
@@ -33,6 +35,7 @@ class Bench:
         self.dialect: Dialect = OURS
         self.speaks: list[str] = []  # names of dialects that it understands
         self.exchanges: list[Exchange] = []  # of the rule that is tried now
+        self.late_in_a_row = 0
         self._ids = itertools.count(1)
 
     @property
@@ -118,8 +121,14 @@ class Bench:
 
     def keep(self, what: str, sent: bytes, answer: Answer) -> Answer:
         """Keep an exchange as evidence."""
+        self.late_in_a_row = self.late_in_a_row + 1 if answer.is_late else 0
         self.exchanges.append(Exchange(what=what, sent=sent, answer=answer))
         return answer
+
+    def refuse_silence(self) -> None:
+        """Raise Unreachable if it takes connections, and POST after POST comes to nothing."""
+        if self.late_in_a_row >= LATE_MAX:
+            raise Unreachable(f"what listens at {self.peer.url} answers no POST in time")
 
     def still_takes(self, after: str) -> None:
         """Break the rule unless the agent takes an ordinary message as before."""

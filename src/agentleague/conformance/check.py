@@ -101,7 +101,7 @@ def check(
     try:
         if rules:
             tell(rules[0].id, 0, len(rules))
-        outcomes = try_rules(rules, bench, next_one)
+        outcomes = try_rules(rules, bench, next_one, began=began)
         has_ended = not target.command and _is_over(outcomes) and _leaves(bench)
     finally:
         bench.close()

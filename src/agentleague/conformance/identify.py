@@ -105,6 +105,7 @@ def expect(kind: str, url: str, limits: Limits) -> None:
     if found and found != kind:
         raise Unreachable(f"that is a {found}; type: league check {found} {url}")
     _refuse_wrong_path(bench)
+    bench.refuse_silence()
 
 
 def _reached(url: str, limits: Limits) -> tuple[Bench, str]:
@@ -153,7 +154,7 @@ def _no_page(bench: Bench, path: str) -> int | None:
     status = None
     for each in (message, _invitation(bench), _query(bench)):
         for body in (bench.request(each), each):  # in JSON-RPC, and without
-            status = bench.peer.post(encode(body), path=path, seconds=bench.limits.join).status
+            status = bench.post("", body, path=path, seconds=bench.limits.join).status
             if status not in NO_PAGE:
                 return None
     return status
@@ -226,6 +227,7 @@ def _refuses(bench: Bench, method: str) -> bool:
 
 
 def _asked(bench: Bench, message: Fields) -> Answer:
+    bench.refuse_silence()
     return bench.ask(message, seconds=bench.limits.join)
 
 

@@ -133,8 +133,8 @@ class ManagerBench(Bench):
 
     def _expect_room(self) -> None:
         """Raise Unreachable if the manager takes nobody, because its league has begun."""
-        if self.ask(self.query("GET_STANDINGS")).is_late:
-            return
+        while self.ask(self.query("GET_STANDINGS"), seconds=self.limits.join).is_late:
+            self.refuse_silence()
         for agent in (self.referees[0], self.players[0]):
             self.exchanges = []
             with suppress(NotReached):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agentleague.conformance.bench import Fields, now
+from agentleague.conformance.bench import LATE_MAX, Fields, now
 from agentleague.conformance.exchange import Answer
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.listener import Listener, Received, Reply, acknowledge, refuse_unknown
@@ -266,8 +266,13 @@ class PlayerBench(RegisteringBench):
         found: list[str] = []
         others = [each for each in DIALECTS if each not in FORMS]
         matches: dict[str, str] = {}  # match -> the form in which it was offered
+        until = stopwatch() + self.limits.start
         for name in (*FORMS, *others):
-            if found and name in others:
+            if not found:
+                self.refuse_silence()
+            elif name in others or self.late_in_a_row >= LATE_MAX:
+                break
+            if stopwatch() > until:
                 break
             self.dialect = DIALECTS[name]
             invitation = self.control()

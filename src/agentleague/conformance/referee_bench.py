@@ -337,8 +337,10 @@ class RefereeBench(RegisteringBench):
             if self._control == CONTROLS[2]:
                 forms = [OURS if forms[0] is OURS else _starter(self.way)] if self.way else []
             for self.dialect in forms:
-                if self.is_taken(self.ask(self.control())):
+                if self.is_taken(self.ask(self.control(), seconds=self.limits.join)):
                     return
+                if not self.way:
+                    self.refuse_silence()
         self._control, self.dialect = CONTROLS[0], OURS
 
     def _idle_seats(self) -> tuple[Seat, Seat]:

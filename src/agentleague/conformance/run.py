@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from agentleague.conformance.bench import Bench
+from agentleague.conformance.bench import LATE_MAX, Bench
 from agentleague.conformance.exchange import Exchange
 from agentleague.conformance.rules import (
     Broken,
@@ -18,7 +18,6 @@ from agentleague.conformance.rules import (
 from agentleague.runtime.clock import stopwatch
 
 SECOND_TRIES_MAX = 5  # of rules to which the answer came too late, in a whole run
-LATE_MAX = 3  # such rules in a row, before it is asked whether the agent is there at all
 DEMANDED = (Tier.MUST, Tier.ROBUST)  # Whoever breaks such a rule fails; any other one is a warning.
 
 
@@ -35,11 +34,15 @@ class Outcome(Struct, kw_only=True):
 
 
 def try_rules(
-    rules: Iterable[Rule], bench: Bench, tell: Callable[[Outcome], None] = lambda _: None
+    rules: Iterable[Rule],
+    bench: Bench,
+    tell: Callable[[Outcome], None] = lambda _: None,
+    *,
+    began: float | None = None,
 ) -> list[Outcome]:
     """What came of each rule, in their order; `tell` hears of each at once."""
     outcomes: dict[str, Outcome] = {}
-    trial = _Trial(bench)
+    trial = _Trial(bench, stopwatch() if began is None else began)
     for rule in rules:
         outcome = trial.try_one(rule, outcomes)
         outcomes[rule.id] = outcome
@@ -50,9 +53,9 @@ def try_rules(
 class _Trial:
     """One run over the rules. It ends in bounded time, whatever the agent does."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, began: float) -> None:
         self._bench = bench
-        self._until = stopwatch() + bench.limits.whole
+        self._until = began + bench.limits.whole
         self._second_tries = SECOND_TRIES_MAX
         self._late_in_a_row = 0
         self._over = ""  # why nothing more is tried
