@@ -5,8 +5,9 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from agentleague.conformance.check import KINDS, rules_of
+from agentleague.conformance.check import KINDS, all_rules, rules_of
 from agentleague.conformance.rules import OURS, TIERS, Rule
+from agentleague.conformance.unseen import OURS_ALONE, UNSEEN
 from page_parts import GENERATED, code, page, table
 
 PROTOCOL = Path(__file__).parents[1] / "docs" / "protocol.md"
@@ -29,8 +30,8 @@ TITLES = ("rule", "tier", "number", "what it says", "what to change", "more")
 
 
 def conformance_page() -> str:
-    """Every rule, role by role."""
-    return page("# Conformance rules", GENERATED, ABOUT, *map(_role, KINDS))
+    """Every rule, role by role, and every number of the protocol."""
+    return page("# Conformance rules", GENERATED, ABOUT, *map(_role, KINDS), _numbers())
 
 
 def _role(kind: str) -> str:
@@ -51,7 +52,7 @@ def _area(rule: Rule) -> str:
 
 
 def _row(rule: Rule) -> tuple[str, ...]:
-    number = f"[{rule.number}](../protocol.md#{_sections()[rule.number]})"
+    number = ", ".join(map(_link, rule.numbers))
     source = "" if rule.source == OURS else f", {rule.source}"
     return code(rule.id), rule.tier, number + source, rule.says, rule.mend, _more(rule)
 
@@ -65,6 +66,35 @@ def _more(rule: Rule) -> str:
     ]
     facts += ["slow"] * rule.is_slow + [f"forgiven: {rule.leniency}"] * bool(rule.leniency)
     return "; ".join(facts)
+
+
+def _link(number: str) -> str:
+    return f"[{number}](../protocol.md#{_sections()[number]})"
+
+
+def _numbers() -> str:
+    """Which rules judge a number, or why none does."""
+    rows = [(_link(x), _judges(x)) for x in _sections() if UNSEEN.get(x) != OURS_ALONE]
+    ours = ", ".join(number for number in _sections() if UNSEEN.get(number) == OURS_ALONE)
+    return page(
+        "## By number of the protocol",
+        "A rule without a role is one for a player, a manager and a referee.",
+        table(("number", "rules, or why there is none"), rows),
+        f"All others have none, since they are {OURS_ALONE}: {ours}.",
+    )
+
+
+def _judges(number: str) -> str:
+    """The rules that judge it, those of all roles once; or the reason."""
+    names: dict[str, list[Rule]] = {}
+    for rule in all_rules():
+        if number in rule.numbers:
+            names.setdefault(rule.id.partition(".")[2], []).append(rule)
+    told = [
+        code(name) if len(found) == len(KINDS) else ", ".join(code(each.id) for each in found)
+        for name, found in names.items()
+    ]
+    return ", ".join(told) or UNSEEN[number]
 
 
 @cache

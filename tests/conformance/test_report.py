@@ -112,7 +112,37 @@ def test_a_number_has_the_worst_verdict_of_its_rules():
     outcomes = [outcome(MUST, x, f"player.{n}", number) for n, (number, x) in enumerate(rows)]
     more = [outcome(MUST, x, f"player.more-{x}", "R-B-01") for x in (PASS, NOT_REACHED)]
 
-    assert report(*outcomes, *more).numbers() == {"R-A-01": FAIL, "R-B-01": NOT_REACHED}
+    found = report(*outcomes, *more).numbers()
+
+    assert {number: found[number].verdict for number in ("R-A-01", "R-B-01")} == {
+        "R-A-01": FAIL,
+        "R-B-01": NOT_REACHED,
+    }
+
+
+@each_row(
+    "number, verdict, why",
+    [
+        ("R-MATCH-02", PASS, ""),
+        ("R-SEAT-01", NOT_APPLICABLE, "how our own league does it; nobody else need do so"),
+        ("R-LEAGUE-09", NOT_APPLICABLE, "about managers and referees"),
+        ("R-REG-11", NOT_REACHED, "about how it registers: "),
+        ("R-PLAYER-04", NOT_REACHED, "it has to wait; --fast leaves it out"),
+        ("R-TIME-02", NOT_REACHED, "not asked for"),
+        ("R-MSG-10", NOT_APPLICABLE, "about managers"),
+    ],
+)
+def test_every_number_has_a_verdict_and_a_reason_where_nothing_was_tried(number, verdict, why):
+    names = ("name-is-short", "version", "sender")
+    elsewhere = [f"player.registration.{each}" for each in names]
+
+    told = report(outcome(MUST, PASS), left_out=["player.end.leaves"], unseen=elsewhere)
+
+    found = told.as_json()["numbers"][number]
+    assert found["verdict"] == verdict
+    assert found["why"].startswith(why)
+    assert bool(found["why"]) == bool(why)
+    assert number in report_files.page(told, "1.0")
 
 
 def test_what_is_known_does_not_count_until_it_passes():

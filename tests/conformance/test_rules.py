@@ -12,6 +12,7 @@ from agentleague.conformance.player_bench import PlayerBench
 from agentleague.conformance.rules import OURS, Tier, Verdict
 from agentleague.conformance.run import try_rules
 from agentleague.conformance.target import Target
+from agentleague.conformance.unseen import OURS_ALONE, UNSEEN
 from commands import ROOT
 from conformance.wrong_players import CARELESS, TAKES_A_COMMAND, WRONG
 from tables import each_row
@@ -30,12 +31,27 @@ def test_there_are_enough_rules_and_each_is_of_its_role(kind, least):
     assert any(rule.tier is Tier.MUST for rule in rules)
 
 
+def is_ours(number):
+    """Whether the page marks it so."""
+    return bool(re.search(r"\((Ours)[^()]*(\([^()]*\)[^()]*)*\)$", TEXTS[number]))
+
+
+def test_every_number_has_a_rule_or_a_reason_why_not():
+    judged = {number for rule in all_rules() for number in rule.numbers}
+
+    assert judged & UNSEEN.keys() == set()
+    assert judged | UNSEEN.keys() == TEXTS.keys()
+    assert {number for number, why in UNSEEN.items() if why == OURS_ALONE} == {
+        number for number in UNSEEN if is_ours(number)
+    }
+
+
 @each_row("rule", all_rules())
 def test_a_rule_cites_a_number_and_a_document_and_says_what_to_change(rule):
-    ours = re.search(r"\((Ours)[^()]*(\([^()]*\)[^()]*)*\)$", TEXTS[rule.number])
+    ours = any(map(is_ours, rule.numbers))
 
-    assert bool(ours) <= (rule.tier is Tier.PLUS), "what is ours is asked of nobody"
-    assert bool(ours) <= (rule.source == OURS)
+    assert ours <= (rule.tier is Tier.PLUS), "what is ours is asked of nobody"
+    assert ours <= (rule.source == OURS)
     assert rule.source == OURS or rule.source.startswith("document")
     assert (rule.source == OURS) <= (rule.tier is Tier.PLUS)
     for sentence in (rule.says, rule.mend):

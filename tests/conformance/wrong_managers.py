@@ -461,6 +461,9 @@ WRONG = [
             "error.repeats-the-conversation": answers(
                 REPORT, data(conversation_id="conv-mine"), has_error
             ),
+            "error.repeats-its-context": answers(
+                REPORT, data(context={"action": REPORT, "hint": "another"}), has_error
+            ),
             "error.hides-the-token": answers(REPORT, shows_the_token, has_error),
         },
     ),

@@ -247,6 +247,7 @@ WRONG = [
             "messages.name-their-sender": said(OVER, fields(sender="REF01"), match="draw"),
             "messages.use-their-methods": said(REPORT, method(REPORT), match="declines"),
             "messages.are-short": said(OVER, fields(notes="x" * 11_000), match="draw", to=A),
+            "errors.say-what-follows": said(ERROR, fields(game_state=...), match="illegal once"),
             "errors.have-all-fields": said(ERROR, fields(consequence=...), match="illegal once"),
             "illegal.null": heard(CALL, match="null once", parity_choice=None),
             "decline.is-technical": said(

@@ -227,6 +227,7 @@ def long_texts(bench: Bench) -> None:
     "limits.empty-body",
     ROBUST,
     number="R-RPC-01",
+    also=("R-FORM-07",),
     source=TRANSPORT,
     says="An agent goes on after an empty body, and after JSON that is no object.",
     mend=READ_JSON,

@@ -222,6 +222,7 @@ def other_game(bench: ManagerBench) -> None:
     "registration.rejection-is-documented",
     SHOULD,
     number="R-LEAGUE-20",
+    also=("R-REG-18",),
     source="document 004 section 3.4.2",
     says="A rejection has a reason and no id, or is an error with a code and a message.",
     mend="Answer with `status` REJECTED, `player_id` null and a `reason`.",

@@ -248,6 +248,7 @@ def error_hides_the_token(bench: ManagerBench) -> None:
     "report.is-taken",
     MUST,
     number="R-LEAGUE-09",
+    also=("R-LEAGUE-12",),
     source="document 001 section 5.1",
     says="A manager takes the report of the referee to which it gave the match.",
     mend="Answer report_match_result with `status` ACCEPTED.",
@@ -289,6 +290,7 @@ def report_answer_is_documented(bench: ManagerBench) -> None:
     "report.without-token",
     SHOULD,
     number="R-ENV-05",
+    also=("R-START-06",),
     source="document 001 section 1.4",
     says="A manager refuses a report without a token, with E011.",
     mend="Refuse a report without auth_token with the error 5001, E011.",
@@ -367,3 +369,19 @@ def _reported(bench: ManagerBench) -> tuple[Match, Outcome]:
 
 def _contrary(match: Match, outcome: Outcome) -> Outcome:
     return Outcome(match.player_b if outcome.winner == match.player_a else match.player_a)
+
+
+@MANAGER.rule(
+    "error.repeats-its-context",
+    PLUS,
+    number="R-ERR-05",
+    source="document 001 section 3.1",
+    says="What stands in the `context` of an error stands beside it too.",
+    mend="Copy the keys of context, but `action`, into error.data, where document 001 has them.",
+    needs=("manager.error.is-a-league-error",),
+)
+def error_repeats_its_context(bench: ManagerBench) -> None:
+    _, data = _league_error(bench)
+    context = data.get("context")
+    if lacking := {*(context if isinstance(context, dict) else ())} - {*data, "action"}:
+        raise Broken(f"`{min(lacking)}` in `error.data`")

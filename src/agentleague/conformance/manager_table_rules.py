@@ -282,6 +282,7 @@ def round_is_completed_for_referees(bench: ManagerBench) -> None:
     "round.summary",
     SHOULD,
     number="R-LEAGUE-27",
+    also=("R-MSG-10",),
     source="document 004 section 4.2.2",
     says="ROUND_COMPLETED sums up the round, and names the next one.",
     mend="Say matches_completed, next_round_id and summary: total_matches, wins, draws.",

@@ -75,6 +75,7 @@ def counts(bench: RefereeBench, name: str) -> Record:
     "illegal.never-counts",
     MUST,
     number="R-GAME-01",
+    also=("R-MSG-06",),
     source="document 004 section 6.2.3",
     says="Only the texts even and odd are choices; who makes no other choice loses.",
     mend="Compare parity_choice with 'even' and 'odd' exactly, and give the match to the opponent.",
@@ -90,6 +91,7 @@ def illegal_never_counts(bench: RefereeBench) -> None:
     "illegal.is-told",
     SHOULD,
     number="R-MATCH-08",
+    also=("R-ERR-01",),
     source="document 004 section 6.2.4",
     says="Who makes an illegal choice is told by GAME_ERROR with E004.",
     mend="Send GAME_ERROR with error_code E004 to the player whose choice is illegal.",
@@ -266,6 +268,7 @@ def decline_ends_the_match(bench: RefereeBench) -> None:
     "decline.of-both",
     SHOULD,
     number="R-MATCH-07",
+    also=("R-LEAGUE-04",),
     source="document 004 section 5.2.3",
     says="Where both decline nobody wins, 0-0.",
     mend="Report winner null and 0 points for both where both fail.",
@@ -432,6 +435,7 @@ def move_silence_loses(bench: RefereeBench) -> None:
     "player.refuses",
     ROBUST,
     number="R-MATCH-07",
+    also=("R-FORM-11",),
     source="document 000 section 2.9.4",
     says="A player that answers its call with an error alone loses in the end.",
     mend="Treat a JSON-RPC error as no answer: ask again, then give the match to the other.",
@@ -498,3 +502,21 @@ def both_are_away(bench: RefereeBench) -> None:
     record = ended(bench, "both away")
     if record.winner:
         raise Broken("no winner", record.reported())
+
+
+@FAILURES.rule(
+    "errors.say-what-follows",
+    SHOULD,
+    number="R-ERR-11",
+    also=("R-MATCH-13",),
+    source="document 000 section 2.9.2",
+    says="GAME_ERROR says the state of the match, and whether another try can help.",
+    mend="Put game_state COLLECTING_CHOICES and retryable true into GAME_ERROR with E004.",
+    needs=("referee.illegal.is-told",),
+    leniency="players of ours need neither",
+)
+def errors_say_what_follows(bench: RefereeBench) -> None:
+    error = error_to_a(bench.record("illegal once"), "E004")
+    said = error.params()
+    if (said.get("game_state"), said.get("retryable")) != ("COLLECTING_CHOICES", True):
+        raise Broken("`game_state` COLLECTING_CHOICES, `retryable` true", error.exchange())

@@ -315,6 +315,7 @@ def game_over_is_the_same(bench: RefereeBench) -> None:
     "game-over.winner",
     MUST,
     number="R-GAME-03",
+    also=("R-MSG-08",),
     source="document 001 section 4.3",
     says="Who alone named the parity of the drawn number wins.",
     mend="Set winner_player_id to the player whose choice is the parity of drawn_number.",

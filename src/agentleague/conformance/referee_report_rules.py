@@ -316,6 +316,7 @@ def messages_keep_the_conversation(bench: RefereeBench) -> None:
     "messages.use-their-methods",
     SHOULD,
     number="R-RPC-08",
+    also=("R-MSG-02",),
     source="document 001 section 1.1",
     says="Its requests are JSON-RPC 2.0, with the methods of document 001.",
     mend="Send handle_game_invitation, parity_choose, notify_match_result, notify_game_error and "

@@ -6,8 +6,9 @@ from typing import Any
 from msgspec import Struct
 
 from agentleague.conformance.exchange import without_secrets
-from agentleague.conformance.rules import TIERS, Tier, Verdict
+from agentleague.conformance.rules import TIERS, Rule, Tier, Verdict
 from agentleague.conformance.run import Outcome
+from agentleague.conformance.unseen import UNSEEN as WITHOUT_RULE
 from agentleague.dialects.table import in_words
 from agentleague.protocol.printable import printable
 
@@ -27,11 +28,20 @@ MEANINGS = {
 UNTRIED = "could not show all that no league can do without"  # F too
 PASSED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 BROKEN = (Verdict.FAIL, Verdict.WARNING)
+UNDECIDED = (Verdict.NOT_REACHED, Verdict.NOT_APPLICABLE)
 WORST = (*BROKEN, Verdict.NOT_REACHED, *PASSED)  # of several rules with one number
 UNSEEN = "elsewhere or never, unless {manager} in --command or --manager-port leads it here"
 STRICT = {"manager": "strict agents"}  # with whom an agent of this role would not play
 NEEDS = "needs "  # as a rule says that was not tried for want of another
 SAID_MAX = 600
+
+
+class Judged(Struct, frozen=True):
+    """What came of a number of docs/protocol.md."""
+
+    verdict: Verdict
+    why: str = ""  # it does not apply, or was not reached
+    is_tried: bool = False  # one of its rules was
 
 
 class Report(Struct, kw_only=True):
@@ -111,13 +121,32 @@ class Report(Struct, kw_only=True):
             found[each.rule.tier][each.verdict] += 1
         return found
 
-    def numbers(self) -> dict[str, Verdict]:
+    def numbers(self) -> dict[str, "Judged"]:
         """One verdict for each number of docs/protocol.md: the worst of its rules."""
-        found: dict[str, Verdict] = {}
-        for each in self.outcomes:
-            before = found.get(each.rule.number, each.verdict)
-            found[each.rule.number] = min(before, each.verdict, key=WORST.index)
+        from agentleague.conformance.check import all_rules
+
+        found = {
+            number: Judged(Verdict.NOT_APPLICABLE, why) for number, why in WITHOUT_RULE.items()
+        }
+        rules = all_rules()
+        for number in {number for each in rules for number in each.numbers}:
+            found[number] = self._untried([each for each in rules if number in each.numbers])
+        outcomes = sorted(self.outcomes, key=lambda each: WORST.index(each.verdict), reverse=True)
+        for each in outcomes:  # The worst one comes last, and counts.
+            why = safe(self._root(each).said) if each.verdict in UNDECIDED else ""
+            found |= {number: Judged(each.verdict, why, True) for number in each.rule.numbers}
         return dict(sorted(found.items()))
+
+    def _untried(self, rules: list[Rule]) -> "Judged":
+        """What is said of a number none of whose rules was tried."""
+        own = {each.id for each in rules if each.role == self.role}
+        if not own:
+            others = " and ".join(dict.fromkeys(f"{each.role}s" for each in rules))
+            return Judged(Verdict.NOT_APPLICABLE, f"about {others}")
+        if own & {*self.unseen}:
+            return Judged(Verdict.NOT_REACHED, f"about how it registers: {UNSEEN}")
+        why = "it has to wait; --fast leaves it out" if own & {*self.left_out} else "not asked for"
+        return Judged(Verdict.NOT_REACHED, why)
 
     def reasons(self) -> dict[str, list[str]]:
         """Why rules were not reached, and which; what needs one of those has its reason."""
@@ -160,7 +189,10 @@ class Report(Struct, kw_only=True):
                 str(tier): {str(verdict): n for verdict, n in row.items()}
                 for tier, row in self.counts().items()
             },
-            "numbers": {number: str(verdict) for number, verdict in self.numbers().items()},
+            "numbers": {
+                number: {"verdict": str(each.verdict), "why": each.why}
+                for number, each in self.numbers().items()
+            },
             "rules": [finding(each) for each in self.outcomes],
             "left_out": self.left_out,
             "unseen": self.unseen,

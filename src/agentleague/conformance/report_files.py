@@ -218,10 +218,23 @@ def _leniencies(report: Report) -> str:
 
 
 def _numbers(report: Report) -> str:
-    return "".join(
-        f'<li class="{CLASSES[verdict]}" title="{verdict}">{MARKS[verdict]} {escape(number)}</li>'
-        for number, verdict in report.numbers().items()
-    ).join(("<ul class=numbers>", "</ul>"))
+    tried: list[str] = []
+    others: dict[tuple[Verdict, str], list[str]] = {}
+    for number, each in report.numbers().items():
+        if each.is_tried:
+            said = f"{each.verdict}: {each.why}" if each.why else each.verdict
+            what = f"{MARKS[each.verdict]} {escape(number)}"
+            tried.append(f'<li class="{CLASSES[each.verdict]}" title="{escape(said)}">{what}</li>')
+        else:
+            others.setdefault((each.verdict, each.why), []).append(number)
+    rows = [
+        (f"{MARKS[verdict]} {verdict}", escape(why), ", ".join(map(escape, numbers)))
+        for (verdict, why), numbers in others.items()
+    ]
+    count = sum(map(len, others.values()))
+    shown = f"<summary>{counted(count, 'number')} of which nothing was tried, and why</summary>"
+    table = _table(["verdict", "why", "numbers"], rows)
+    return f"<ul class=numbers>{''.join(tried)}</ul>\n<details>{shown}\n{table}</details>"
 
 
 def _rules(outcomes: Iterable[Outcome]) -> str:
@@ -308,6 +321,7 @@ th, td { padding: .35rem .9rem .35rem 0; border-bottom: 1px solid var(--hair);
 .rules tr { break-inside: avoid; }
 .numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr));
   gap: .1rem 1rem; padding: 0; margin: 0; list-style: none; }
+details { margin-top: .75rem; }
 footer { margin-top: 2.5rem; font-size: .9rem; }
 @media (max-width: 40rem) {
   dl { grid-template-columns: 1fr; gap: 0; }

@@ -2,6 +2,7 @@
 
 An id is never reused: results are compared over the years. A rule cites a number of
 docs/protocol.md, and the document that asks for it; what that page marks as ours is tier plus.
+The numbers without a rule stand in `unseen.py`.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,6 +45,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     id: str  # player.move.is-legal
     tier: Tier
     number: str  # of docs/protocol.md
+    also: tuple[str, ...] = ()  # further ones that it judges
     source: str  # "document 004 section 6.2.2", or OURS
     says: str  # one sentence: A player …
     mend: str  # one sentence: Answer …
@@ -57,6 +59,11 @@ class Rule(Struct, frozen=True, kw_only=True):
     def role(self) -> str:
         """The kind of agent that it judges."""
         return self.id.partition(".")[0]
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """All numbers of docs/protocol.md that it judges."""
+        return (self.number, *self.also)
 
 
 class Broken(Exception):
