@@ -231,6 +231,8 @@ class Agent(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+    def log_message(self, *arguments):
+        pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Agent).serve_forever()
 """
 
@@ -266,6 +268,48 @@ def test_a_command_that_is_told_its_manager_and_does_not_register_breaks_one_rul
     assert broken.said.startswith("a registration at {manager}")
     why = {each.said for each in report.of(Verdict.NOT_REACHED)}
     assert all(each.startswith("needs player.registration.") for each in why)
+
+
+@pytest.mark.process
+def test_a_crash_is_told_with_its_last_words_where_it_happened_and_the_check_goes_on(monkeypatch):
+    monkeypatch.setenv("CRASHES_AT", "NONSENSE")
+    monkeypatch.setattr("agentleague.conformance.target.MANAGER_PORT", free_port())
+
+    report = check.check("player", Target(command=least("{port}")), check.Selection(), BRISK)
+
+    (broken,) = report.of(Verdict.FAIL)
+    assert broken.rule.id == "player.a.fails"
+    assert broken.said.endswith(
+        "; the command ended with exit code 7 after NONSENSE; it said:\nno such thing"
+    )
+    assert [x.rule.id for x in report.of(Verdict.WARNING)] == ["player.b.warns"]
+    assert [x.rule.id for x in report.of(Verdict.PASS)] == ["player.a.passes", "player.b.waits"]
+
+
+@pytest.mark.process
+@each_row(
+    "crashes_at, said",
+    [
+        ("GAME_INVITATION", ""),  # a form that it does not know
+        ("handle_game_invitation", "exit code 7 after GAME_INVITATION; it said:\nno such thing"),
+    ],
+)
+def test_who_crashes_at_an_invitation_is_started_again_a_few_times(crashes_at, said):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CRASHES_AT", crashes_at)
+        patch.setattr("agentleague.conformance.target.MANAGER_PORT", free_port())
+        try:
+            report = check.check("player", Target(command=least("{port}")), PASSES, BRISK)
+            found = report.outcomes[0].said
+        except Unreachable as error:
+            found = str(error)
+
+    assert said in found
+    assert bool(found) == bool(said)
+
+
+PASSES = check.Selection(only=("player.a.passes",))
+BRISK = Limits(connect=0.3, quiet=0.1)
 
 
 def test_fast_says_how_much_it_left_out(player):

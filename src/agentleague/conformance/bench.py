@@ -1,6 +1,7 @@
 """What the checks of every role talk through: the agent, and what was said while a rule ran."""
 
 import itertools
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -124,6 +125,20 @@ class Bench:
         self.late_in_a_row = self.late_in_a_row + 1 if answer.is_late else 0
         self.exchanges.append(Exchange(what=what, sent=sent, answer=answer))
         return answer
+
+    def ending(self) -> str:
+        """How the command ended, after what, and with which last words; empty while it runs."""
+        if self.launch is None:
+            return ""
+        failed = list(takewhile(lambda each: each.answer.status is None, self.exchanges[::-1]))
+        if failed and not failed[0].answer.is_late:  # A crash shows in the connection first.
+            self.launch.wait(self.limits.quiet)
+        last = failed[-1:] or self.exchanges[-1:]
+        return self.launch.ending(after=last[0].what if last else "")
+
+    def revive(self) -> bool:
+        """Start the command again after a crash; whether the agent is there again."""
+        return False
 
     def refuse_silence(self) -> None:
         """Raise Unreachable if it takes connections, and POST after POST comes to nothing."""

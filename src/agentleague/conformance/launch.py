@@ -45,6 +45,17 @@ class Launch:
         """How it ended; None while it runs."""
         return self._process.poll() if self._process else None
 
+    def ending(self, after: str = "") -> str:
+        """How it ended, and its last words; empty while it runs."""
+        if self.exit_code is None:
+            return ""
+        said = self.last_words()
+        how = f"the command ended with exit code {self.exit_code}"
+        if after:  # What it said when it began is not about that.
+            said = "\n".join(said.splitlines()[-LAST_LINES:])
+            how += f" after {after}"
+        return f"{how}; it said:\n{said}" if said else how
+
     def wait(self, seconds: float) -> int | None:
         """Wait for it to end by itself; its exit code, or None."""
         if self._process is None:

@@ -27,7 +27,14 @@ from agentleague.conformance.manager_agents import (
 )
 from agentleague.conformance.peer import Peer
 from agentleague.conformance.rules import NotApplicable, NotReached
-from agentleague.conformance.target import POLL_SECONDS, Target, Unreachable, free_port, start
+from agentleague.conformance.target import (
+    POLL_SECONDS,
+    Target,
+    Unreachable,
+    free_port,
+    refuse_ended,
+    start,
+)
 from agentleague.dialects.answers import read_answer
 from agentleague.dialects.table import DIALECTS
 from agentleague.errors import LeagueError
@@ -116,10 +123,7 @@ class ManagerBench(Bench):
     def _wait_until_it_listens(self) -> None:
         until = stopwatch() + self.limits.start
         while not self.is_up():
-            if self.launch and self.launch.exit_code is not None:
-                said = self.launch.last_words()
-                problem = f"the command ended with exit code {self.launch.exit_code}"
-                raise Unreachable(f"{problem}; it said:\n{said}" if said else problem)
+            refuse_ended(self.launch)
             if not self.launch:
                 raise Unreachable(
                     f"nobody listens at {self.peer.url}; start the manager, or check its port"

@@ -15,7 +15,7 @@ from agentleague.conformance.limits import Limits
 from agentleague.conformance.listener import Listener, Received, Reply, acknowledge, refuse_unknown
 from agentleague.conformance.registering import RegisteringBench
 from agentleague.conformance.rules import Broken, NotReached
-from agentleague.conformance.target import Target
+from agentleague.conformance.target import Target, Unreachable
 from agentleague.conformance.wire import refusal
 from agentleague.dialects import requests
 from agentleague.dialects.answers import read_answer, read_pushed
@@ -146,6 +146,8 @@ class PlayerBench(RegisteringBench):
             body = dialect.write(told, self.next_id())
             body = body.replace(encode(NO_MATCH), match_id.encode())  # It may be no text.
             answer = self.peer.post(body, seconds=self.limits.game_over)
+            if answer.status is None:
+                self.keep("GAME_OVER", body, answer)
             self._ends_matches = not answer.is_late  # Else it takes as long each time.
 
     def is_taken(self, answer: Answer) -> bool:
@@ -159,6 +161,10 @@ class PlayerBench(RegisteringBench):
     def is_served(self, answer: Answer) -> bool:
         is_refused = (answer.status or 500) < 500 and refusal(answer) is not None
         return self.is_taken(answer) or (is_refused and not self.plays_several)
+
+    def ending(self) -> str:
+        self.end_matches()  # It may crash at that.
+        return super().ending()
 
     def still_takes(self, after: str) -> None:
         try:
@@ -268,19 +274,27 @@ class PlayerBench(RegisteringBench):
         matches: dict[str, str] = {}  # match -> the form in which it was offered
         until = stopwatch() + self.limits.start
         for name in (*FORMS, *others):
-            if not found:
-                self.refuse_silence()
-            elif name in others or self.late_in_a_row >= LATE_MAX:
-                break
-            if stopwatch() > until:
+            if self._is_enough(found, name in others) or stopwatch() > until:
                 break
             self.dialect = DIALECTS[name]
             invitation = self.control()
             matches[invitation["match_id"]] = name
             if self.is_taken(self.ask(invitation, seconds=self.limits.join)):
                 found.append(name)
+            if (crash := self.ending()) and not self.revive():
+                raise Unreachable(crash)
             if name == FORMS[-1] and not found:
                 found += self._pushed_for(matches)
+        self._use_first(found)
+        return found
+
+    def _is_enough(self, found: list[str], is_rare: bool) -> bool:
+        """Whether no other form is tried."""
+        if not found:
+            self.refuse_silence()
+        return bool(found) and (is_rare or self.late_in_a_row >= LATE_MAX)
+
+    def _use_first(self, found: list[str]) -> None:
         self.dialect = DIALECTS[found[0] if found else FORMS[0]]
         if found[:2] == ["tool", "choose"]:  # They differ in the call for a choice alone.
             match = self.match()
@@ -288,7 +302,6 @@ class PlayerBench(RegisteringBench):
             if self.question(self.call(match), self.limits.join).is_refused:
                 del found[0]
                 self.dialect = DIALECTS[found[0]]
-        return found
 
     def _find_how_many(self) -> None:
         """Whether it joins a match while it is in another one."""

@@ -7,7 +7,9 @@ from agentleague.conformance.limits import Limits
 from agentleague.conformance.listener import Handler, Received
 from agentleague.conformance.peer import Peer
 from agentleague.conformance.rules import Broken, NotReached
-from agentleague.conformance.target import Target, find, free_port, open_manager, start
+from agentleague.conformance.target import Target, Unreachable, find, free_port, open_manager, start
+
+REVIVALS_MAX = 3  # of an agent that crashes again and again
 
 
 class RegisteringBench(Bench):
@@ -17,6 +19,7 @@ class RegisteringBench(Bench):
 
     def __init__(self, target: Target, limits: Limits, handler: Handler) -> None:
         self.target = target
+        self._revivals = REVIVALS_MAX
         self.manager = open_manager(target, handler)
         self._folder = TemporaryDirectory(prefix="league-check-", ignore_cleanup_errors=True)
         try:
@@ -50,6 +53,19 @@ class RegisteringBench(Bench):
     @property
     def has_registered(self) -> bool:
         return self.registration is not None
+
+    def revive(self) -> bool:
+        if self.launch is None or not self._revivals:
+            return False
+        self._revivals -= 1
+        self.manager.received.clear()  # It registers anew.
+        try:
+            self.launch.start()
+            url = find(self.target, self.limits, self.launch, self.manager)
+        except (OSError, Unreachable):
+            return False
+        self.peer = Peer(url, self.limits)
+        return True
 
     def close(self) -> None:
         try:

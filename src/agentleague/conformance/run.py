@@ -18,6 +18,7 @@ from agentleague.conformance.rules import (
 from agentleague.runtime.clock import stopwatch
 
 SECOND_TRIES_MAX = 5  # of rules to which the answer came too late, in a whole run
+BROKEN = (Verdict.FAIL, Verdict.WARNING)
 DEMANDED = (Tier.MUST, Tier.ROBUST)  # Whoever breaks such a rule fails; any other one is a warning.
 
 
@@ -79,18 +80,39 @@ class _Trial:
             outcome.tries = 2
         outcome.seconds = stopwatch() - began
         self._late_in_a_row = self._late_in_a_row + 1 if is_late else 0
-        if outcome.verdict in (Verdict.FAIL, Verdict.WARNING):
+        self._look_whether_it_crashed(outcome)
+        if not self._over and outcome.verdict in BROKEN:
             self._look_whether_it_is_there(rule)
         return outcome
+
+    def _look_whether_it_crashed(self, outcome: Outcome) -> None:
+        """Put a crash on the rule that was tried; start the agent again, or try no more."""
+        bench = self._bench
+        ending = bench.ending()
+        if not ending or not (bench.launch and bench.launch.exit_code):  # or it left in order
+            return
+        expected = outcome.said if outcome.verdict in BROKEN else "it goes on"
+        outcome.verdict = _verdict(outcome.rule)
+        outcome.said = f"{expected}; {ending}"
+        outcome.exchange = outcome.exchange or next(reversed(bench.exchanges), None)
+        if not bench.revive():
+            self._over = f"since {outcome.rule.id} {ending}"
 
     def _look_whether_it_is_there(self, rule: Rule) -> None:
         bench = self._bench
         if not bench.peer.is_listening():
             self._over = f"nobody listens any more since {rule.id}"
+            if ending := bench.ending():
+                self._over += f": {ending}"
         elif self._late_in_a_row >= LATE_MAX:
             self._late_in_a_row = 0
             if bench.ask(bench.control(), seconds=bench.limits.reply).is_late:
                 self._over = f"it answers nothing any more since {rule.id}"
+
+
+def _verdict(rule: Rule) -> Verdict:
+    """On whoever breaks it."""
+    return Verdict.FAIL if rule.tier in DEMANDED else Verdict.WARNING
 
 
 def _unmet(needs: Sequence[str], before: dict[str, Outcome]) -> Outcome | None:
@@ -105,7 +127,7 @@ def _once(rule: Rule, bench: Bench) -> tuple[Outcome, bool]:
         bench.begin_rule()
         remark = rule.check(bench)
     except Broken as broken:
-        verdict = Verdict.FAIL if rule.tier in DEMANDED else Verdict.WARNING
+        verdict = _verdict(rule)
         shown = broken.exchange or (bench.exchanges[-1] if bench.exchanges else None)
         outcome = Outcome(rule=rule, verdict=verdict, said=broken.expected, exchange=shown)
         return outcome, broken.is_late

@@ -103,11 +103,8 @@ def find(target: Target, limits: Limits, launch: Launch | None, manager: Listene
 
 def refuse_ended(launch: Launch | None, hint: str = "") -> None:
     """Raise Unreachable if the command has ended."""
-    if launch and launch.exit_code is not None:
-        said = launch.last_words()
-        problem = f"the command ended with exit code {launch.exit_code}"
-        problem += f"; it said:\n{said}" if said else ""
-        separator = "\n" if said else "; "
+    if launch and (problem := launch.ending()):
+        separator = "\n" if "\n" in problem else "; "
         raise Unreachable(f"{problem}{separator}{hint}" if hint else problem)
 
 
