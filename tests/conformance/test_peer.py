@@ -6,16 +6,18 @@ from contextlib import contextmanager
 
 import pytest
 
+from agentleague.conformance.exchange import Answer, Exchange
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.listener import BODY_MAX, KEPT_MAX, Listener, acknowledge
 from agentleague.conformance.peer import Peer
+from tables import each_row
 
 QUICK = Limits(reply=0.5, connect=0.5)
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
 @contextmanager
-def saying(*pieces, closes=True):
+def saying(*pieces, closes=True, ends=False):
     """The URL of a server that says this to whoever connects, whatever it is asked."""
     server = socket.create_server(("127.0.0.1", 0))
     done = threading.Event()
@@ -25,6 +27,8 @@ def saying(*pieces, closes=True):
             connection.recv(65_536)
             for piece in pieces:
                 connection.sendall(piece)
+            if ends:
+                connection.shutdown(socket.SHUT_WR)
             if not closes:
                 done.wait(5)
 
@@ -49,6 +53,35 @@ def test_an_answer_shorter_than_it_says_is_none():
 
     assert answer.status is None
     assert answer.problem == "the connection ended within the answer, after 2 bytes"
+
+
+@each_row(
+    "answer, said",
+    [
+        (b"200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP 200 an empty body"),
+        (b"200 OK\r\nContent-Length: 4\r\n\r\n \n \n", "HTTP 200 4 bytes of white space"),
+        (b"200 OK\r\n\r\n" + b" " * 99, "HTTP 200 32 bytes of white space, cut off there"),
+        (b"200 OK\r\n\r\n" + b"{" * 33, f"HTTP 200 {'{' * 32}, cut off after 32 bytes"),
+        (b"200 OK\r\nContent-Length: 3\r\n\r\n\0\1\2", "HTTP 200 3 bytes that cannot be shown"),
+        (
+            b"307 There\r\nLocation: /a\r\nContent-Length: 2\r\n\r\n{}",
+            "HTTP 307 Location: /a (nobody follows a redirect; give the URL to which it leads) {}",
+        ),
+    ],
+)
+def test_what_came_back_is_shown_as_what_it_is(answer, said):
+    with saying(b"HTTP/1.1 " + answer, ends=True) as url:
+        found = Peer(url, Limits(body_max=32)).post(b"{}")
+
+    assert Exchange(what="", sent=b"", answer=found).shown()[1] == said
+
+
+def test_a_header_that_a_rule_is_about_is_shown():
+    answer = Answer(status=200, body=b"{}", headers={"content-type": "text/html"})
+
+    found = Exchange(what="", sent=b"", answer=answer, header="Content-Type").shown()[1]
+
+    assert found == "HTTP 200 Content-Type: text/html {}"
 
 
 def test_two_answers_are_read_on_one_connection():

@@ -3,6 +3,7 @@
 import pytest
 
 from agentleague.conformance.bench import Bench
+from agentleague.conformance.http_rules import takes_post
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.listener import Listener, Reply, acknowledge
 from agentleague.conformance.peer import Peer
@@ -114,6 +115,15 @@ def test_a_check_ends_in_bounded_time(agent):
 
     assert first.verdict is later.verdict is Verdict.NOT_REACHED
     assert first.said == "the check took longer than 0 s; --patience gives it more"
+
+
+def test_an_agent_that_leads_elsewhere_takes_no_post(agent):
+    agent.handler = lambda received: Reply(status=307, headers={"Location": "/other"})
+
+    (outcome,) = tried(agent, (Tier.MUST, takes_post))
+
+    assert outcome.verdict is Verdict.FAIL
+    assert "HTTP 307 Location: /other" in outcome.exchange.shown()[1]
 
 
 def test_the_time_until_the_first_rule_counts_too(agent):

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 HEAD, TAIL = 200, 120  # characters of the beginning and the end of what was sent, in a report
 HEAD_OF_ANSWER, TAIL_OF_ANSWER = 400, 200
+NO_REDIRECT = "nobody follows a redirect; give the URL to which it leads"
 _HIDDEN = "…"
 _SECRETS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -31,6 +32,7 @@ class Answer(Struct, kw_only=True):
     seconds: float = 0.0
     problem: str = ""  # why there is no HTTP answer: "the connection was refused"
     is_late: bool = False  # because the time ran out
+    is_cut: bool = False  # More came than anybody reads.
 
     def fields(self) -> dict[str, Any] | None:
         """The body, where it is a JSON object."""
@@ -60,17 +62,39 @@ class Exchange(Struct, kw_only=True):
     sent: bytes
     answer: Answer
     is_from_agent: bool = False  # The agent sent it to the kit, which answered.
+    header: str = ""  # of the answer, where the verdict is about it
 
     def shown(self) -> tuple[str, str]:
         """Both sides as text for a report: short, printable, without tokens."""
-        said = shown(self.answer.body, HEAD_OF_ANSWER, TAIL_OF_ANSWER) or "an empty body"
-        came = f"HTTP {self.answer.status} {said}" if self.answer.status else self.answer.problem
-        return self._asked(), came
+        if self.answer.status is None:
+            return self._asked(), self.answer.problem
+        said = [f"HTTP {self.answer.status}", self._head(), _in_words(self.answer)]
+        return self._asked(), " ".join(filter(None, said))
+
+    def _head(self) -> str:
+        """The header that tells what is wrong."""
+        is_redirect = 300 <= (self.answer.status or 0) < 400
+        name = "Location" if is_redirect else self.header
+        value = self.answer.headers.get(name.lower(), "")
+        advice = f" ({NO_REDIRECT})" if is_redirect else ""
+        return f"{name}: {shown(value.encode())}{advice}" if value else ""
 
     def _asked(self) -> str:
         if self.sent:
             return f"{self.what}: {shown(self.sent)}"
         return self.what if self.what.startswith("GET ") else f"{self.what} (an empty body)"
+
+
+def _in_words(answer: Answer) -> str:
+    """The body of an answer, or what it is if there is nothing to see."""
+    size = f"{len(answer.body):,} bytes"
+    said = shown(answer.body, HEAD_OF_ANSWER, TAIL_OF_ANSWER)
+    if said:
+        return f"{said}, cut off after {size}" if answer.is_cut else said
+    if not answer.body:
+        return "an empty body"
+    what = "that cannot be shown" if answer.body.strip() else "of white space"
+    return f"{size} {what}{', cut off there' if answer.is_cut else ''}"
 
 
 def shown(body: bytes, head: int = HEAD, tail: int = TAIL) -> str:

@@ -30,7 +30,7 @@ NO_GET = (400, 403, 404, 405, 501)  # of a server that does not offer what is as
 def takes_post(bench: Bench) -> None:
     answer = bench.ask(bench.control())
     bench.expect_answer(answer)
-    if answer.status in (404, 405, 501):
+    if answer.status in (404, 405, 501) or 300 <= (answer.status or 0) < 400:
         raise Broken("HTTP 200: POST at its end point")
 
 
@@ -60,6 +60,7 @@ def says_json(bench: Bench) -> None:
     bench.expect_answer(answer)
     kind = answer.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() not in ("application/json", "text/event-stream"):
+        bench.exchanges[-1].header = "Content-Type"
         said = f", not {kind}" if kind else "; it is missing"
         raise Broken(f"Content-Type: application/json{said}")
 
@@ -239,7 +240,8 @@ def metrics(bench: Bench) -> None:
     values = [line.rpartition(" ")[2] for line in lines if line and not line.startswith("#")]
     kind = answer.headers.get("content-type", "")
     if answer.status != 200 or not kind.startswith("text/plain") or not all(map(_number, values)):
-        raise Broken("HTTP 200 and lines of `name value`")
+        bench.exchanges[-1].header = "Content-Type"
+        raise Broken("HTTP 200, text/plain and lines of `name value`")
 
 
 def _number(text: str) -> bool:
@@ -262,6 +264,7 @@ def foreign_origin(bench: Bench) -> None:
     body, origin = body_of(bench), {"Origin": "http://elsewhere.example"}
     answer = bench.post("a message with a foreign Origin", body, headers=origin)
     if answer.headers.get("access-control-allow-origin") in ("*", origin["Origin"]):
+        bench.exchanges[-1].header = "Access-Control-Allow-Origin"
         raise Broken("HTTP 403, and no Access-Control-Allow-Origin for foreign pages")
     if bench.is_taken(answer):
         raise NotApplicable("it does not look at Origin: any web page can make a browser call it")

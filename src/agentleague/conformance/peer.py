@@ -216,6 +216,7 @@ def _read(file: io.BufferedReader, method: str, at_most: int) -> Answer:
         answer.body = response.read(at_most)
         if response.length and len(answer.body) < at_most:
             raise http.client.IncompleteRead(answer.body)
+        answer.is_cut = len(answer.body) >= at_most and response.read(1) != b""
         answer.status = response.status
     except TimeoutError:
         answer.problem, answer.is_late = "no complete answer in time", True
