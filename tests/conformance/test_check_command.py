@@ -355,6 +355,19 @@ def test_who_cannot_be_checked_is_told_why_and_what_to_do_and_the_exit_code_is_2
     assert said in done.stderr
 
 
+def test_what_a_build_reads_says_too_why_nothing_could_be_checked(tmp_path):
+    file = tmp_path / "z.xml"
+
+    done = league(
+        "check", "player", "http://127.0.0.1:9/mcp", "--json", "--junit", file, check=False
+    )
+
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"].startswith("it cannot be checked: nobody listens at")
+    (case,) = ElementTree.parse(file).iter("testcase")
+    assert case.find("error").get("message") == json.loads(done.stdout)["error"]
+
+
 @pytest.mark.process
 @each_row(
     "arguments, said",

@@ -48,6 +48,14 @@ def junit(report: Report, tier: Tier) -> str:
     return "\n".join(lines)
 
 
+def junit_error(message: str) -> str:
+    """That nothing could be checked, and why."""
+    head = _tag("testsuite", name="league check", tests=1, failures=0, errors=1, skipped=0)
+    case = _tag("testcase", classname="league", name="check") + _tag("error", message=message)
+    ends = "</error></testcase></testsuite></testsuites>"
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>{head}{case}{ends}\n'
+
+
 def _case(outcome: Outcome, is_wrong: bool) -> tuple[str, str]:
     """Which element says what came of a rule, empty for a pass; and the whole test case."""
     found = finding(outcome)

@@ -27,7 +27,7 @@ from agentleague.conformance.check import (
 )
 from agentleague.conformance.launch import IS_POSIX
 from agentleague.conformance.limits import Limits
-from agentleague.conformance.report import Report
+from agentleague.conformance.report import Report, safe
 from agentleague.conformance.rules import TIERS, Rule, Tier, Verdict
 from agentleague.conformance.target import NEAR, Target, Unreachable, free_port, unknown_place
 from agentleague.protocol.printable import nearest
@@ -164,9 +164,16 @@ def command(
     )
     selection = Selection(only=only, is_fast=fast, known=known)
     asked = Tier(tier) if tier else TIERS[-1] if only else TIERS[0]
-    with _progress() as tell:
-        report = _checked(kind, target, selection, Limits().with_patience(patience), tell)
-    _refuse_empty(report, asked)
+    try:
+        with _progress() as tell:
+            report = _checked(kind, target, selection, Limits().with_patience(patience), tell)
+        _refuse_empty(report, asked)
+    except NotChecked as error:
+        said = safe(error.message)
+        if as_json:
+            print_json({"error": said})
+        _write_file(junit, lambda: report_files.junit_error(said))
+        raise
     if as_json:
         print_json({"tier": asked, "passes": not report.unexpected(asked), **report.as_json()})
     else:
@@ -312,19 +319,19 @@ def _refuse_empty(report: Report, tier: Tier) -> None:
 def _write(
     report: Report, tier: Tier, junit: Path | None, html: Path | None, badge: Path | None
 ) -> None:
-    texts: list[tuple[Path | None, Callable[[], str]]] = [
-        (junit, lambda: report_files.junit(report, tier)),
-        (html, lambda: report_files.page(report, version("agentleague"))),
-        (badge, lambda: report_files.badge(report)),
-    ]
-    for file, text in texts:
-        if not file:
-            continue
-        try:
-            write_file(file.parent, (file.name, text()))
-        except OSError as error:
-            raise NotChecked(f"{file} cannot be written: {error.strerror}") from None
-        say(f"{file} is written.")
+    _write_file(junit, lambda: report_files.junit(report, tier))
+    _write_file(html, lambda: report_files.page(report, version("agentleague")))
+    _write_file(badge, lambda: report_files.badge(report))
+
+
+def _write_file(file: Path | None, text: Callable[[], str]) -> None:
+    if not file:
+        return
+    try:
+        write_file(file.parent, (file.name, text()))
+    except OSError as error:
+        raise NotChecked(f"{file} cannot be written: {error.strerror}") from None
+    say(f"{file} is written.")
 
 
 def _say_next(report: Report, typed: str | None) -> None:
