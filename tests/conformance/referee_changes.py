@@ -385,10 +385,13 @@ def lets_who_declines_win(relay):
 
 def runs_one_after_the_other(relay):
     """It begins no match before the last one is reported."""
-    turn = threading.Semaphore(1)
+    turn, begun = threading.Semaphore(1), set()
 
     def before(passing):
-        if passing.direction == IN and b"player_A_id" in passing.request.body:
+        found = re.search(rb'"match_id": ?"([^"]+)"', passing.request.body)
+        is_start = passing.direction == IN and b"player_A_id" in passing.request.body
+        if is_start and found and found[1] not in begun:
+            begun.add(found[1])
             turn.acquire(timeout=10)
 
     def after(passing):

@@ -14,7 +14,7 @@ from agentleague.conformance import rules
 from agentleague.conformance.check import Selection, check, rules_of
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.referee_bench import RefereeBench
-from agentleague.conformance.rules import Tier, Verdict
+from agentleague.conformance.rules import Verdict
 from agentleague.conformance.run import try_rules
 from agentleague.conformance.target import Target, free_port
 from agentleague.conformance.wire_rules import add_wire_rules
@@ -30,11 +30,8 @@ USUAL = Limits(connect=2.0, start=15.0, next_step=10.0, quiet=0.1)
 SHORT = replace(USUAL, join=1.0, move=1.5, game_over=0.5)
 BROKEN = (Verdict.FAIL, Verdict.WARNING)
 LAST = "referee.league-completed.is-taken"  # after which a referee goes home
-UNBROKEN = {  # The kit has to kill and start them: test_our_own_referee_comes_back…
-    "referee.restart.registers-again",
-    "referee.restart.plays-on",
-    "referee.restart.retries-to-register",
-}
+COMMAND = f"{Path(sys.executable).with_name('league')} referee --port {{port}} --manager"
+KILLED = ["restart.registers-again", "restart.plays-on", "restart.retries-to-register"]
 
 
 @contextmanager
@@ -158,15 +155,7 @@ def rules_for(wrong):
     return [each for each in table.values() if each.id in (names or named)]
 
 
-def rows():
-    """Those that break what no league can do without, and those of many faults, run always."""
-    must = {each.id for each in own_rules() if each.tier is Tier.MUST}
-    for wrong in WRONG:
-        is_always = must & {*wrong.rules} or len(wrong.rules) > 1
-        yield pytest.param(wrong, id=wrong.id, marks=() if is_always else pytest.mark.slow)
-
-
-@pytest.mark.parametrize("wrong", list(rows()))
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.id)
 def test_a_wrong_referee_is_caught_by_the_rules_meant_for_it(wrong, request, monkeypatch):
     monkeypatch.setattr(RefereeBench, "_find_ways", lambda bench, known: [known.name])
     tried = rules_for(wrong)
@@ -193,7 +182,8 @@ def test_a_wrong_referee_is_caught_by_the_rules_meant_for_it(wrong, request, mon
 def test_every_rule_of_its_own_is_broken_by_a_wrong_referee():
     broken = {name for wrong in WRONG for name in wrong.rules}
 
-    assert {each.id for each in own_rules()} - broken == UNBROKEN
+    own = {each.id for each in own_rules()}
+    assert own - broken == {f"referee.{each}" for each in KILLED}, "killed and started below"
 
 
 @pytest.mark.parametrize(
@@ -213,10 +203,27 @@ def test_our_own_referee_passes_every_rule(is_slow, limits):
 @pytest.mark.slow
 @pytest.mark.process
 def test_our_own_referee_comes_back_after_it_was_killed():
-    league = Path(sys.executable).with_name("league")
-    command = f"{league} referee --manager {{manager}} --port {{port}} --state {{dir}}"
+    command = f"{COMMAND} {{manager}} --state {{dir}}"
     wanted = ("referee.restart.*", "referee.league-completed.is-taken")
 
     report = check("referee", Target(command=command), Selection(only=wanted), Limits())
 
     assert {each.verdict for each in report.outcomes} == {Verdict.PASS}
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_referee_that_goes_to_another_manager_when_it_was_killed_is_caught():
+    first, then = f"{COMMAND} {{manager}}", f"{COMMAND} http://127.0.0.1:9/mcp"
+    is_first = "mkdir -p {dir}; mkdir {dir}/begun"
+    command = f"sh -c '{is_first} && exec {first} --state {{dir}} || exec {then}'"
+    rules = [each for each in own_rules() if each.id.removeprefix("referee.") in KILLED]
+    bench = RefereeBench(Target(command=command), Limits())
+    try:
+        bench.limits = replace(bench.limits, start=5.0, next_step=2.0)  # It comes up, and no more.
+        outcomes = try_rules(rules, bench)
+    finally:
+        bench.close()
+
+    broken = {each.rule.id: each.said for each in outcomes if each.verdict in BROKEN}
+    assert broken.keys() == {each.id for each in rules}
