@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from agentleague.conformance.check import Selection, check
+from agentleague.conformance.identify import identify
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.listener import Listener
 from agentleague.conformance.player_bench import PlayerBench, manage
@@ -269,6 +270,23 @@ def test_a_match_is_ended_in_the_form_in_which_it_began(ours):
 
     assert speaks == ["bare"]
     assert found == [Verdict.PASS, Verdict.PASS]
+
+
+def test_who_is_asked_what_it_is_is_in_no_match_afterwards(ours):
+    heard = []
+
+    def before(passing):
+        if passing.is_raw:  # It would say what it is at /health.
+            passing.reply(status=404)
+        elif message_in(passing.request).get("match_id"):
+            heard.append(message_in(passing.request)["message_type"])
+
+    with checked(ours, lambda around: (before, nothing)) as bench:
+        heard.clear()
+        found = identify(Target(url=bench.peer.url), QUICK)
+
+    assert found == "player"
+    assert heard == [INVITATION, OVER]
 
 
 def is_spoken(said, form):

@@ -12,11 +12,12 @@ from agentleague.conformance.limits import Limits
 from agentleague.conformance.peer import Bytes, Peer
 from agentleague.conformance.rules import Broken
 from agentleague.conformance.target import Unreachable
+from agentleague.dialects.answers import read_answer
 from agentleague.dialects.table import OURS, Dialect
 from agentleague.errors import LeagueError
 from agentleague.protocol import jsonrpc, timestamps
 from agentleague.protocol.codec import encode
-from agentleague.protocol.messages import MESSAGES, PROTOCOL
+from agentleague.protocol.messages import MESSAGES, PROTOCOL, Message
 from agentleague.runtime.clock import wall
 
 Fields = dict[str, Any]
@@ -111,6 +112,16 @@ class Bench:
             return self.post(name, self.request(message), **how)
         written = msgspec.convert(message, MESSAGES[name].cls)
         return self.post(name, self.dialect.write(written, self.next_id()), **how)
+
+    def read(self, asked: Fields, answer: Answer) -> Message | None:
+        """What was answered, as our own league reads it; None if that is nothing, or a no."""
+        message = msgspec.convert(asked, MESSAGES[asked["message_type"]].cls)
+        if answer.status is None:
+            return None
+        try:
+            return read_answer(message, answer.status, answer.body)
+        except LeagueError:
+            return None
 
     def said(self, answer: Answer) -> Fields:
         """The message in an answer, whatever it is wrapped in; empty if there is none."""

@@ -1,92 +1,52 @@
 """Finds out what an agent is: by what it says of itself, what it registers as, or what it takes."""
 
-from concurrent.futures import ThreadPoolExecutor
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 
 from agentleague.conformance.bench import Bench, Fields
-from agentleague.conformance.exchange import Answer
-from agentleague.conformance.launch import Launch
+from agentleague.conformance.exchange import NO_REDIRECT, Answer
 from agentleague.conformance.limits import Limits
-from agentleague.conformance.listener import Listener, Reply
+from agentleague.conformance.listener import Reply
 from agentleague.conformance.peer import Peer
-from agentleague.conformance.target import (
-    POLL_SECONDS,
-    REGISTERS,
-    Target,
-    Unreachable,
-    free_port,
-    no_way_to,
-    nobody_came,
-    open_manager,
-    refuse_ended,
-    start,
-)
-from agentleague.dialects.answers import read_answer
+from agentleague.conformance.registering import RegisteringBench
+from agentleague.conformance.target import REGISTERS, Target, Unreachable, no_way_to
 from agentleague.dialects.table import DIALECTS
-from agentleague.errors import LeagueError
-from agentleague.protocol import jsonrpc
-from agentleague.protocol.codec import encode
-from agentleague.protocol.messages import MESSAGES, GameJoinAck, Message
-from agentleague.runtime.clock import stopwatch
+from agentleague.protocol.messages import GameJoinAck
 
 KINDS = ("player", "manager", "referee")
 FORMS = ("tool", "type", "message", "bare", "mcp")
 STARTS = ("notify_round", "start_match", "start_game", "assign_match", "run_match")
 UNKNOWN_METHOD = -32601
 NO_METHOD = "no_such_method"
-NO_PAGE = (404, 405, 501)  # what web servers say to a POST that they have no use for
+MATCH = {"match_id": "R900M1", "game_type": "even_odd"}  # no other of the kit's has its id
+NO_PAGE = (301, 302, 303, 307, 308, 404, 405, 501)  # of a web server that has no use for a POST
 MANAGER = "league_manager"
 SAY_IT = "say what it is: league check player, manager or referee"
 
 
 def identify(target: Target, limits: Limits) -> str:
     """`player`, `manager` or `referee`. Raises Unreachable if nobody can tell."""
-    if not target.command:
-        return _kind_at(target.url, limits)
-    with TemporaryDirectory(prefix="league-check-", ignore_cleanup_errors=True) as folder:
-        return _kind_of_command(target, limits, folder)
+    return _kind_of_command(target, limits) if target.command else _kind_at(target.url, limits)
 
 
-def _kind_of_command(target: Target, limits: Limits, folder: str) -> str:
+def _kind_of_command(target: Target, limits: Limits) -> str:
     try:
-        manager = open_manager(target, lambda _: Reply(is_never=True))
+        bench = _Newcomer(target, limits, lambda _: Reply(is_never=True))
     except Unreachable as error:
-        raise Unreachable(f"{error}; if the agent is a manager, {SAY_IT}") from None
-    launch = None
+        separator = "\n" if "\n" in str(error) else "; "
+        raise Unreachable(f"{error}{separator}if it is a manager, {SAY_IT}") from None
     try:
-        port = free_port(target.bind)
-        places = {"manager": manager.url, "port": str(port), "dir": folder}
-        places |= {"players": str(target.players), "referees": "1"}
-        launch = start(target, limits, places)
-        host = f"[{target.bind}]" if ":" in target.bind else target.bind
-        url = target.url or f"http://{host}:{port}/mcp"
-        kind = _wait(manager, url, launch, limits)
-        if not kind and launch and not Peer(url, limits).is_listening():
-            raise Unreachable(nobody_came(target, limits, launch, manager.url))
-        return kind or _kind_at(url, limits)
+        names = [each.name for each in bench.manager.received if each.name in REGISTERS]
+        return REGISTERS[names[0]] if names else _kind_at(bench.peer.url, limits)
     finally:
-        if launch:
-            launch.close()
-        manager.close()
+        bench.close()
 
 
-def _wait(manager: Listener, url: str, launch: Launch | None, limits: Limits) -> str:
-    """What it registers as, or is at its port; empty if nothing of it happens."""
-    until, is_asked = stopwatch() + limits.start, False
-    while stopwatch() < until:
-        registered = next((x for x in manager.received if x.name in REGISTERS), None)
-        if registered:
-            return REGISTERS[registered.name]
-        refuse_ended(launch, f"if it is a manager, {SAY_IT}")
-        if not is_asked and Peer(url, limits).is_listening():
-            is_asked = True
-            if kind := _kind(url, limits):
-                return kind
-        manager.wait_for(lambda each: each.name in REGISTERS, POLL_SECONDS)
-    return ""
+class _Newcomer(RegisteringBench):
+    """An agent of any kind, which may listen only when its registration is answered."""
+
+    needs_to_listen = False
 
 
 def _kind_at(url: str, limits: Limits) -> str:
@@ -126,11 +86,7 @@ def _role_in(answer: Answer) -> str:
 
 def _refuse_silent(bench: Bench) -> None:
     """Raise Unreachable if it takes connections, and answers nothing whatever it is asked."""
-    bodies = [encode(bench.request(each)) for each in (_invitation(bench), _query(bench))]
-    bodies.append(encode(bench.request({}, method=NO_METHOD)))
-    with ThreadPoolExecutor(len(bodies)) as pool:
-        seconds = bench.limits.join
-        answers = list(pool.map(lambda body: bench.peer.post(body, seconds=seconds), bodies))
+    answers = [_asked(bench, each) for each in (_query(bench), _invitation(bench), _query(bench))]
     if all(each.status is None and each.is_late for each in answers):
         raise Unreachable(f"somebody listens at {bench.peer.url}, but never answers")
     if all(each.problem.startswith("what came is no HTTP") for each in answers):
@@ -145,16 +101,17 @@ def _refuse_wrong_path(bench: Bench) -> None:
         return
     is_better = path != usual and _no_page(bench, usual) is None
     hint = f"did you mean {usual}?" if is_better else "is that an agent, and is its path right?"
+    hint = NO_REDIRECT if status < 400 else hint
     raise Unreachable(f"HTTP {status} at {path}; {hint}")
 
 
 def _no_page(bench: Bench, path: str) -> int | None:
     """With what HTTP status nothing is taken there; None if something may be."""
-    message: dict[str, Any] = {"message_type": NO_METHOD}
     status = None
-    for each in (message, _invitation(bench), _query(bench)):
-        for body in (bench.request(each), each):  # in JSON-RPC, and without
-            status = bench.post("", body, path=path, seconds=bench.limits.join).status
+    for form in ("tool", "bare"):
+        bench.dialect = DIALECTS[form]
+        for message in (_query(bench), _invitation(bench)):
+            status = _asked(bench, message, path=path).status
             if status not in NO_PAGE:
                 return None
     return status
@@ -180,35 +137,34 @@ def _kind(url: str, limits: Limits) -> str:
     return "referee" if _is_referee(bench) else ""
 
 
+def _query(bench: Bench) -> Fields:
+    asked = {"query_type": "GET_STANDINGS", "query_params": {}}
+    return bench.message("LEAGUE_QUERY", sender="player:P01", **asked)
+
+
 def _invitation(bench: Bench) -> Fields:
     return bench.message(
         "GAME_INVITATION",
         sender="referee:REF01",
         league_id="league_check",
         round_id=1,
-        match_id="R1M1",
-        game_type="even_odd",
         player_id="P01",
         opponent_id="P02",
         role_in_match="PLAYER_A",
+        **MATCH,
     )
-
-
-def _query(bench: Bench) -> Fields:
-    asked = {"query_type": "GET_STANDINGS", "query_params": {}}
-    return bench.message("LEAGUE_QUERY", sender="player:P01", **asked)
 
 
 def _is_player(bench: Bench) -> bool:
     message = _invitation(bench)
-    found = _read(message, _asked(bench, message))
+    found = bench.read(message, _asked(bench, message))
     return isinstance(found, GameJoinAck) and found.accept is not False
 
 
 def _is_manager(bench: Bench) -> bool:
     message = _query(bench)
     answer = _asked(bench, message)
-    fields = msgspec.to_builtins(_read(message, answer)) or {}
+    fields = msgspec.to_builtins(bench.read(message, answer)) or {}
     said = [answer.result, (answer.error or {}).get("data"), answer.fields()]
     if MANAGER in [each.get("sender") for each in said if isinstance(each, dict)]:
         return True
@@ -226,17 +182,12 @@ def _refuses(bench: Bench, method: str) -> bool:
     return answer.status != 200 or (answer.error or {}).get("code") == UNKNOWN_METHOD
 
 
-def _asked(bench: Bench, message: Fields) -> Answer:
+def _asked(bench: Bench, message: Fields, **how: Any) -> Answer:
+    """What it answers; a match to which it was invited is over then."""
     bench.refuse_silence()
-    return bench.ask(message, seconds=bench.limits.join)
-
-
-def _read(message: Fields, answer: Answer) -> Message | None:
-    """What it answered to a message; None if that is nothing."""
-    if answer.status is None or answer.error is not None:
-        return None
-    try:
-        asked = msgspec.convert(message, MESSAGES[message["message_type"]].cls)
-        return read_answer(asked, answer.status, answer.body)
-    except (LeagueError, *jsonrpc.UNREADABLE):
-        return None
+    answer = bench.ask(message, seconds=bench.limits.join, **how)
+    if "role_in_match" in message and answer.status == 200 and answer.error is None:
+        told = {"player_id": "P01", "game_result": {"status": "DRAW", "winner_player_id": None}}
+        over = bench.message("GAME_OVER", sender=message["sender"], **MATCH | told)
+        bench.ask(over, seconds=bench.limits.game_over, **how)
+    return answer

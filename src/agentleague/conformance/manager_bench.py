@@ -35,15 +35,11 @@ from agentleague.conformance.target import (
     refuse_ended,
     start,
 )
-from agentleague.dialects.answers import read_answer
 from agentleague.dialects.table import DIALECTS
-from agentleague.errors import LeagueError
 from agentleague.protocol.messages import (
-    MESSAGES,
     LeagueQueryResponse,
     LeagueRegisterResponse,
     MatchResultAck,
-    Message,
     RefereeRegisterResponse,
 )
 from agentleague.runtime.clock import stopwatch
@@ -218,16 +214,6 @@ class ManagerBench(Bench):
             result=(outcome or self.play.planned(match, self.players[0])).result(match),
         )
         return {key: value for key, value in (said | fields).items() if value is not ...}
-
-    def read(self, asked: Fields, answer: Answer) -> Message | None:
-        """What was answered, as agents of our own read it; None if that is nothing, or a no."""
-        message = msgspec.convert(asked, MESSAGES[asked["message_type"]].cls)
-        if answer.status is None:
-            return None
-        try:
-            return read_answer(message, answer.status, answer.body)
-        except LeagueError:
-            return None
 
     def is_in(self, agent: AgentOfTheKit, answer: Answer) -> bool:
         """Whether a registration was accepted; then the agent knows its id and its token."""

@@ -18,7 +18,7 @@ from agentleague.conformance.rules import Broken, NotReached
 from agentleague.conformance.target import Target, Unreachable
 from agentleague.conformance.wire import refusal
 from agentleague.dialects import requests
-from agentleague.dialects.answers import read_answer, read_pushed
+from agentleague.dialects.answers import read_pushed
 from agentleague.dialects.table import DIALECTS, Dialect
 from agentleague.errors import LeagueError
 from agentleague.protocol.codec import encode, taken_by
@@ -219,15 +219,8 @@ class PlayerBench(RegisteringBench):
         return self.message(message_type) | given | fields
 
     def read(self, asked: Fields, answer: Answer) -> Message | None:
-        """What the player answered, as our own league reads it; None if that is nothing."""
         told = {name: value for name, value in asked.items() if name in READ_WITH}
-        message = msgspec.convert(told, MESSAGES[asked["message_type"]].cls)
-        if answer.status is None:
-            return None
-        try:
-            return read_answer(message, answer.status, answer.body)
-        except LeagueError:
-            return None
+        return super().read(told, answer)
 
     def invite(self, match: Match, **fields: Any) -> Said:
         """Invite it to a match."""

@@ -29,7 +29,7 @@ from agentleague.conformance.referee_matches import (
 )
 from agentleague.conformance.registering import RegisteringBench
 from agentleague.conformance.rules import NotReached
-from agentleague.conformance.target import Target, endpoint_in, find
+from agentleague.conformance.target import Target, endpoint_in
 from agentleague.dialects import starting
 from agentleague.dialects.results import is_over
 from agentleague.dialects.table import DIALECTS, OURS, Dialect, base_of, dialect_of, start_name
@@ -382,7 +382,7 @@ class RefereeBench(RegisteringBench):
         self.drops_registrations = 0
         if found:
             self._closing.wait(self.limits.quiet)  # The answer has to reach it.
-            self.peer = Peer(find(self.target, self.limits, self.launch, self.manager), self.limits)
+            self.peer = Peer(self._find(self.limits), self.limits)
         return found
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ class RegisteringBench(Bench):
     """An agent that may register at a manager, which is the kit."""
 
     registers_with = ""  # its message type
+    needs_to_listen = True
 
     def __init__(self, target: Target, limits: Limits, handler: Handler) -> None:
         self.target = target
@@ -24,12 +25,16 @@ class RegisteringBench(Bench):
         self._folder = TemporaryDirectory(prefix="league-check-", ignore_cleanup_errors=True)
         try:
             self.launch = start(target, limits, self.places(self.manager.url))
-            url = find(target, limits, self.launch, self.manager)
-            super().__init__(Peer(url, limits), limits)
+            super().__init__(Peer(self._find(limits), limits), limits)
             self.open()
         except BaseException:
             self.close()
             raise
+
+    def _find(self, limits: Limits) -> str:
+        return find(
+            self.target, limits, self.launch, self.manager, needs_to_listen=self.needs_to_listen
+        )
 
     def open(self) -> None:
         """Find out what the agent understands."""
@@ -38,7 +43,8 @@ class RegisteringBench(Bench):
         """What is filled into the command: its manager, a free port, an empty folder."""
         port = str(free_port(self.target.bind))
         folder = f"{self._folder.name}/{port}"
-        return {"manager": manager, "port": port, "dir": folder}
+        others = {"players": str(self.target.players), "referees": "1"}  # It may be a manager.
+        return {"manager": manager, "port": port, "dir": folder, **others}
 
     @property
     def registrations(self) -> list[Received]:
@@ -61,7 +67,7 @@ class RegisteringBench(Bench):
         self.manager.received.clear()  # It registers anew.
         try:
             self.launch.start()
-            url = find(self.target, self.limits, self.launch, self.manager)
+            url = self._find(self.limits)
         except (OSError, Unreachable):
             return False
         self.peer = Peer(url, self.limits)

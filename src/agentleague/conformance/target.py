@@ -74,23 +74,28 @@ def start(target: Target, limits: Limits, places: dict[str, str]) -> Launch | No
     return launch
 
 
-def find(target: Target, limits: Limits, launch: Launch | None, manager: Listener) -> str:
+def find(
+    target: Target,
+    limits: Limits,
+    launch: Launch | None,
+    manager: Listener,
+    *,
+    needs_to_listen: bool = True,
+) -> str:
     """The URL of a player or referee: as typed, or else as it registered at the kit's manager.
 
     A command that does not name its manager may be that of an agent that never registers.
     """
     if launch is None:
-        if Peer(target.url, limits).is_listening():
-            if target.manager_port:  # It may be the manager that the agent looks for.
-                manager.wait_for(lambda each: each.name in REGISTERS, limits.connect)
-            return target.url
-        raise Unreachable(no_way_to(target.url, limits) or f"{target.url} is busy; try it again")
+        return _at_its_url(target, limits, manager)
     until, is_shortened = stopwatch() + limits.start, target.names_manager
     own = target.url or at_its_port(target, launch)
     while stopwatch() < until:
         refuse_ended(launch)
         has_registered = any(each.name in REGISTERS for each in list(manager.received))
         url = target.url or _registered_at(manager, target.bind)
+        if has_registered and not needs_to_listen:
+            return url or own
         if has_registered and url and Peer(url, limits).is_listening():
             return url
         if not is_shortened and own and Peer(own, limits).is_listening():
@@ -101,11 +106,18 @@ def find(target: Target, limits: Limits, launch: Launch | None, manager: Listene
     raise Unreachable(nobody_came(target, limits, launch, manager.url))
 
 
-def refuse_ended(launch: Launch | None, hint: str = "") -> None:
+def _at_its_url(target: Target, limits: Limits, manager: Listener) -> str:
+    if not Peer(target.url, limits).is_listening():
+        raise Unreachable(no_way_to(target.url, limits) or f"{target.url} is busy; try it again")
+    if target.manager_port:  # The agent may look for its manager there.
+        manager.wait_for(lambda each: each.name in REGISTERS, limits.connect)
+    return target.url
+
+
+def refuse_ended(launch: Launch | None) -> None:
     """Raise Unreachable if the command has ended."""
     if launch and (problem := launch.ending()):
-        separator = "\n" if "\n" in problem else "; "
-        raise Unreachable(f"{problem}{separator}{hint}" if hint else problem)
+        raise Unreachable(problem)
 
 
 def at_its_port(target: Target, launch: Launch) -> str:
