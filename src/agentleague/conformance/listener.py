@@ -106,8 +106,10 @@ class Listener:
 
     def take(self, path: str, headers: dict[str, str], body: bytes) -> Reply:
         """Keep a request, and decide on its reply."""
-        self._kept_bytes += len(body)
-        if len(self.received) >= KEPT_MAX or self._kept_bytes > KEPT_BYTES_MAX:
+        with self._changed:
+            self._kept_bytes += len(body)
+            is_much = len(self.received) >= KEPT_MAX or self._kept_bytes > KEPT_BYTES_MAX
+        if is_much:
             return Reply(status=503)
         incoming = requests.read_request(body, self._taken, path=path)
         received = Received(stopwatch(), path, headers, body, incoming)
@@ -118,6 +120,12 @@ class Listener:
                 self.received.append(received)
                 self._changed.notify_all()
         return received.reply
+
+    def forget(self) -> None:
+        """Forget all that came."""
+        with self._changed:
+            self.received.clear()
+            self._kept_bytes = 0
 
     def wait_for(
         self, found: Callable[[Received], bool], seconds: float, *, after: int = 0

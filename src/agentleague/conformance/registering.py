@@ -64,7 +64,7 @@ class RegisteringBench(Bench):
         if self.launch is None or not self._revivals:
             return False
         self._revivals -= 1
-        self.manager.received.clear()  # It registers anew.
+        self.manager.forget()  # It registers anew.
         try:
             self.launch.start()
             url = self._find(self.limits)
