@@ -65,6 +65,21 @@ def test_a_player_that_does_not_play_yet_is_added_all_the_same_and_its_words_are
     )
 
 
+def test_who_fails_its_trial_is_led_to_the_check_and_who_plays_is_not(tmp_path):
+    cup = tmp_path / "cup"
+    a_manager(cup)
+    players = started(
+        sys.executable, "-I", "-S", PLAYERS, "-", "needs=team_colour,says=so", "moves=odd"
+    )
+    failing, playing = (players.stdout.readline().strip() for _ in range(2))
+
+    failed = league("add-player", "Ann", failing, "--dir", cup).stderr
+    played = league("add-player", "Bob", playing, "--dir", cup).stderr
+
+    assert f"league check player {failing}" in failed
+    assert "league check" not in played
+
+
 def test_a_player_is_tried_by_the_rules_of_its_league(tmp_path):
     cup = tmp_path / "cup"
     a_manager(cup, "--missing-fields", "refuse")
