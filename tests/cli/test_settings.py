@@ -280,6 +280,13 @@ def test_the_command_for_another_league_has_a_place_for_each_code_and_not_the_co
     assert is_guessable("CODE")  # Whoever leaves it there is told so.
 
 
+@pytest.mark.parametrize("start", ["--start-at 2026-12-01T18:00Z", "--start-at=2026-12-01T18:00Z"])
+def test_the_command_for_another_league_names_no_time_that_is_past(monkeypatch, start):
+    monkeypatch.setattr(sys, "argv", f"league manager --players 2 {start} --late no".split())
+
+    assert manager._this_command() == "league manager --players 2 --late no"
+
+
 def test_an_agent_with_an_end_point_of_its_own_says_where_it_listens_and_where_it_is_called():
     port, url = free_port(), "http://127.0.0.1:9/mcp"
     player = started(BIN / "league", "player", "--port", port, "--endpoint", url)

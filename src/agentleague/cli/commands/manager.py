@@ -68,6 +68,7 @@ ASK_SECONDS = 0.5  # who listens at a port that is busy
 LAST_SECONDS = 0.5  # Players ask whether the league is really over.
 HERE = "\nIts table can still be read. Stop with Ctrl-C."
 CODES = ("--join-code", "--referee-code")
+OF_ONE_LEAGUE = {"--dir", "--journal", "--start-at"}
 OPENING = (
     "bind",
     "dashboard_bind",
@@ -418,7 +419,7 @@ def _this_command() -> str:
         option, equals, _ = word.partition("=")
         if before in CODES:
             shown.append("CODE")
-        elif not {"--dir", "--journal"} & {before, option}:
+        elif not OF_ONE_LEAGUE & {before, option}:
             shown.append(f"{option}=CODE" if equals and option in CODES else word)
     return shlex.join(["league", *shown])
 
