@@ -190,6 +190,6 @@ def _no_manager(url: str, error: LeagueError | None) -> LeagueError:
         )
     return errors.NoConnection(
         f"the manager at {url} did not answer: {error}; is it running? Start one with: league "
-        "manager; if it has another port, say so with: --manager PORT; or read what it wrote with: "
-        "--dir DIR"
+        "manager; if yours died: league manager --dir ITS_DIR; if it has another port, say so "
+        "with: --manager PORT; or read what it wrote with: --dir DIR"
     )
