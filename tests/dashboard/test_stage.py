@@ -150,6 +150,14 @@ def test_the_head_of_the_overview_says_who_leads_by_what():
     assert "Agent 1 leads with 3 points in round 2 of 3: Elo 1516" in page_of(ladder, "overview")
 
 
+def test_the_head_of_the_overview_names_the_round_of_a_knockout_once():
+    league = Staged(6, {"format": "swiss", "rounds": 3, "advance": 4}, KNOCKOUT).begin().play_on(3)
+
+    said = PAGES["overview"].facts(view_of(league.events), {})["verdict"]
+
+    assert said == "Agent 1 leads with 9 points in round 4, semi-finals"
+
+
 def test_the_overview_of_a_knockout_says_who_reached_what_and_who_won_the_final():
     view = view_of(Staged(4, KNOCKOUT).begin().play_on().events)
 

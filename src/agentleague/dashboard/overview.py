@@ -8,7 +8,6 @@ from typing import Any
 from agentleague.dashboard import paging, standings
 from agentleague.dashboard.league_view import Happening, LeagueView
 from agentleague.dashboard.schedule import match_row
-from agentleague.league import stage_views
 from agentleague.league.league import Phase
 from agentleague.protocol.messages import GameResult
 from agentleague.protocol.printable import counted
@@ -67,7 +66,7 @@ def verdict(view: LeagueView) -> str:
         return _registering(view)
     if league.phase is Phase.COMPLETED:
         return _champion(view)
-    rows, now = league.table.rows(), standings.when(view)
+    rows, now = league.table.rows(), standings.when(view).partition(" (")[0]  # Above is the stage.
     if not league.decided_total:
         return f"{now[:1].upper()}{now[1:]}, and no match is decided yet"
     first, *others = takewhile(lambda row: row.rank == 1 or row.tie_break == "player_id", rows)
@@ -78,10 +77,10 @@ def verdict(view: LeagueView) -> str:
         names = f"{first.display_name} and {others[0].display_name}"
         return f"{names} share the lead with {points} {now}"
     second = rows[1]
-    if merits := stage_views.merits_in_words(league):
-        reached = merits[first.player_id]
-        by = reached.get("reached") or f"Elo {reached['elo']}"
-        return f"{first.display_name} leads with {points} {now}: {by}"
+    reached = league.reached.get(first.player_id)
+    if reached and reached.why:
+        by = "" if reached.place.lower() in now else f": {reached.why}"
+        return f"{first.display_name} leads with {points} {now}{by}"
     if second.points < first.points:
         ahead = counted(first.points - second.points, "point")
         return f"{first.display_name} leads {second.display_name} by {ahead} {now}"
