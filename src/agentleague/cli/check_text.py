@@ -13,14 +13,13 @@ from agentleague.cli.output import (
     print_facts,
     print_rows,
 )
-from agentleague.conformance.report import STRICT, UNSEEN, Report, apart, finding, safe
-from agentleague.conformance.report_files import FORGIVEN, RAW, facts_of, spoken
+from agentleague.conformance.report import Report, apart, finding, safe
+from agentleague.conformance.report_files import ANSWERS, FORGIVEN, RAW, facts_about, facts_of
 from agentleague.conformance.rules import TIERS, Rule, Tier, Verdict
 from agentleague.conformance.run import Outcome
 
 PASS, FAIL, WARNING, NOT_APPLICABLE, NOT_REACHED = Verdict
 STYLES = {FAIL: "bold red", WARNING: "bold yellow", NOT_REACHED: "bold"}
-ANSWERS = {True: "yes", False: "no", None: "not known: not all of it could be tried"}
 WARNINGS_MAX = 5  # that are told in full
 NAMED_MAX = 6  # rules that could not be tried, of those with one reason
 RULES = (
@@ -86,22 +85,10 @@ def _verdict(report: Report) -> str:
 def _facts(report: Report, tier: Tier) -> dict[str, str]:
     unmet = len(report.unexpected(tier))
     broken = counted(unmet, "rule does", "rules do") + " not pass"
-    other = STRICT.get(report.role, "a strict manager")
     is_named = report.is_part and tier is TIERS[-1]
     asked = "What was named" if is_named else f"Tier {tier}"
-    facts = {
-        asked: broken if unmet else "passes",
-        "Speaks": spoken(report.speaks) or "nothing we know",
-        "Plays here": ANSWERS[report.plays_here],
-        f"With {other}": ANSWERS[report.plays_strictly],
-    }
-    if report.left_out:
-        facts["Left out"] = f"{counted(len(report.left_out), 'slow rule')}, by --fast"
-    if report.unseen:
-        facts["Not seen"] = f"{counted(len(report.unseen), 'rule')} on how it registers: {UNSEEN}"
-    if report.known:
-        facts["Known"] = ", ".join(report.known)
-    return facts | {"Time": f"{report.seconds:.1f} s"}
+    passes = {asked: broken if unmet else "passes"}
+    return passes | facts_about(report) | {"Time": f"{report.seconds:.1f} s"}
 
 
 def print_rules(rules: Iterable[Rule], title: str) -> None:

@@ -30,7 +30,6 @@ MISSING = ("E003", "E002", -32602)
 NO_TOKEN = ("E011", "E013", "E012", 12, 5001, 6001)
 WRONG_TOKEN = ("E012", "E011", 12, 5001, 6001)
 OTHER_MATCH = ("E015", 5002)
-NOT_UNDERSTOOD = (-32700, -32600, -32601)
 FALSE_HASH = "0123456789abcdef" * 4  # of a token that nobody was given
 COUNTED = "{} wins, {} draws, {} losses, {} points"
 ENDINGS = ("wins", "draws", "losses")
@@ -54,7 +53,7 @@ def about_everybody(
     return tried
 
 
-class Refusal(Struct):
+class Reason(Struct):
     """What an answer refuses with."""
 
     code: str = ""  # of the documents: E003
@@ -67,7 +66,7 @@ class Refusal(Struct):
         return is_coded or bool(words and re.search(words, self.text, re.IGNORECASE))
 
 
-def refusal(bench: ManagerBench, answer: Answer) -> Refusal | None:
+def reason_of(bench: ManagerBench, answer: Answer) -> Reason | None:
     """What an answer refuses with; None if it refuses nothing."""
     bench.expect_answer(answer)
     body = answer.fields() or {}
@@ -82,23 +81,23 @@ def refusal(bench: ManagerBench, answer: Answer) -> Refusal | None:
     if error is None:
         return None
     if not isinstance(error, dict):
-        return Refusal(text=str(error))
+        return Reason(text=str(error))
     data = error.get("data")
     fields = error | data if isinstance(data, dict) else error
     numbers = (each for each in (fields.get("code"), error.get("code")) if isinstance(each, int))
     words = ("message", "error_message", "error_description", "reason", "hint", "detail")
-    return Refusal(
+    return Reason(
         code=str(fields.get("error_code", "")),
         number=next(numbers, None),
         text=" ".join(str(fields[word]) for word in words if fields.get(word)),
     )
 
 
-def expect_refusal(
+def expect_reason(
     bench: ManagerBench, answer: Answer, meant: tuple[str | int, ...], words: str = ""
 ) -> None:
     """Break the rule unless the answer refuses, and for this reason."""
-    found = refusal(bench, answer)
+    found = reason_of(bench, answer)
     first = meant[0] if meant else words
     if found is None:
         raise Broken(f"a refusal with {first}, and not that it is taken")
@@ -123,7 +122,7 @@ def expect_registration_refused(
     if bench.is_in(player, answer):
         player.fault = " and ".join(_fault(*each) for each in meta.items())
         raise Broken(f"a refusal with {meant[0]}, and not that it is registered")
-    expect_refusal(bench, answer, meant, words)
+    expect_reason(bench, answer, meant, words)
 
 
 def _fault(name: str, value: Any) -> str:

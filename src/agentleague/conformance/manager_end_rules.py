@@ -10,10 +10,10 @@ from agentleague.conformance.manager_checks import (
     COUNTED,
     IS_TIME,
     about_everybody,
-    expect_refusal,
+    expect_reason,
     last_of,
     played,
-    refusal,
+    reason_of,
     rows_in,
     settled,
     shown,
@@ -81,7 +81,7 @@ def restart_keeps_tokens(bench: ManagerBench) -> None:
     _restarted(bench)
     player = bench.players[0]
     answer = bench.ask(bench.query("GET_NEXT_MATCH", query_params={"player_id": player.id}))
-    if refusal(bench, answer) is not None:
+    if reason_of(bench, answer) is not None:
         raise Broken(f"an answer to {player.id} and its token, as before")
 
 
@@ -349,7 +349,7 @@ def registration_after_the_end(bench: ManagerBench) -> None:
     answer = bench.ask(bench.registration(player))
     if bench.is_in(player, answer):
         raise Broken("a refusal with E031, for the league is over")
-    expect_refusal(bench, answer, ("E031", "E019"), "over|ended|complete|start|closed")
+    expect_reason(bench, answer, ("E031", "E019"), "over|ended|complete|start|closed")
 
 
 @MANAGER.rule(
@@ -367,4 +367,4 @@ def report_after_the_end(bench: ManagerBench) -> None:
     outcome = bench.play.results[match.match_id]
     loser = match.player_b if outcome.winner == match.player_a else match.player_a
     asked = bench.report(match, type(outcome)(loser))
-    expect_refusal(bench, bench.ask(asked), ("E044", 5003, "E031"), "over|duplicate|already")
+    expect_reason(bench, bench.ask(asked), ("E044", 5003, "E031"), "over|duplicate|already")

@@ -10,9 +10,9 @@ from agentleague.conformance.manager_checks import (
     NO_TOKEN,
     WRONG_TOKEN,
     about_everybody,
-    expect_refusal,
+    expect_reason,
     lacks,
-    refusal,
+    reason_of,
     rows_in,
     shown,
 )
@@ -29,7 +29,7 @@ def _told(bench: ManagerBench, query_type: str, **params: Any) -> Fields:
     """What a query is answered with; breaks the rule if it is refused."""
     bench.started()
     answer = bench.ask(bench.query(query_type, query_params=params))
-    found = refusal(bench, answer)
+    found = reason_of(bench, answer)
     if found is not None:
         code = found.code or found.number or "without a code"
         raise Broken(f"an answer to {query_type}, and no refusal ({code})")
@@ -224,7 +224,7 @@ def query_agents(bench: ManagerBench) -> None:
 def query_of_unknown_type(bench: ManagerBench) -> None:
     bench.started()
     answer = bench.ask(bench.query("GET_WEATHER_FORECAST"))
-    expect_refusal(bench, answer, ("E046", 6002), "query.?type|unknown|unsupported")
+    expect_reason(bench, answer, ("E046", 6002), "query.?type|unknown|unsupported")
 
 
 @MANAGER.rule(
@@ -239,7 +239,7 @@ def query_of_unknown_type(bench: ManagerBench) -> None:
 def query_without_type(bench: ManagerBench) -> None:
     asked = bench.control()
     del asked["query_type"]
-    expect_refusal(bench, bench.ask(asked), (*MISSING, "E046", 6002), "query_type")
+    expect_reason(bench, bench.ask(asked), (*MISSING, "E046", 6002), "query_type")
 
 
 @MANAGER.rule(
@@ -254,7 +254,7 @@ def query_without_type(bench: ManagerBench) -> None:
 def query_about_an_unknown_player(bench: ManagerBench) -> None:
     bench.started()
     asked = bench.query("GET_PLAYER_STATS", query_params={"player_id": "P98"})
-    expect_refusal(bench, bench.ask(asked), ("E005", 3002), "player")
+    expect_reason(bench, bench.ask(asked), ("E005", 3002), "player")
 
 
 @MANAGER.rule(
@@ -269,7 +269,7 @@ def query_about_an_unknown_player(bench: ManagerBench) -> None:
 def query_without_token(bench: ManagerBench) -> None:
     asked = _about_the_first(bench)
     del asked["auth_token"]
-    expect_refusal(bench, bench.ask(asked), NO_TOKEN, "token")
+    expect_reason(bench, bench.ask(asked), NO_TOKEN, "token")
 
 
 @MANAGER.rule(
@@ -284,7 +284,7 @@ def query_without_token(bench: ManagerBench) -> None:
 def query_with_wrong_token(bench: ManagerBench) -> None:
     asked = _about_the_first(bench)
     asked["auth_token"] = f"tok_{bench.players[0].id}_{FALSE_HASH}"
-    expect_refusal(bench, bench.ask(asked), WRONG_TOKEN, "token")
+    expect_reason(bench, bench.ask(asked), WRONG_TOKEN, "token")
 
 
 def _about_the_first(bench: ManagerBench) -> Fields:

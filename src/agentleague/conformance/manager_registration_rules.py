@@ -8,9 +8,9 @@ from agentleague.conformance.manager_agents import NO_ENDPOINT, AgentOfTheKit
 from agentleague.conformance.manager_bench import ENOUGH, NEEDS_MORE, ManagerBench
 from agentleague.conformance.manager_checks import (
     MISSING,
-    expect_refusal,
+    expect_reason,
     expect_registration_refused,
-    refusal,
+    reason_of,
 )
 from agentleague.conformance.rules import Broken, NotApplicable, NotReached, Rules, Tier
 
@@ -278,7 +278,7 @@ def registration_repeated(bench: ManagerBench) -> None:
     player = bench.join(bench.players[0])
     answer = bench.ask(bench.registration(player))
     said = bench.said(answer)
-    if refusal(bench, answer) is None and said.get("player_id") != player.id:
+    if reason_of(bench, answer) is None and said.get("player_id") != player.id:
         raise Broken(f"{player.id} again, or a refusal")
 
 
@@ -295,7 +295,7 @@ def query_before_the_start(bench: ManagerBench) -> None:
     bench.before_the_start()
     bench.join(bench.players[0])
     answer = bench.ask(bench.query("GET_STANDINGS"))
-    expect_refusal(bench, answer, ("E030",), "start")
+    expect_reason(bench, answer, ("E030",), "start")
 
 
 @MANAGER.rule(

@@ -11,9 +11,9 @@ from agentleague.conformance.manager_checks import (
     MISSING,
     OTHER_MATCH,
     WRONG_TOKEN,
-    expect_refusal,
+    expect_reason,
     other_referee,
-    refusal,
+    reason_of,
     settled,
     shown,
     sums,
@@ -50,7 +50,7 @@ def _refused(
         else:
             bench.play.results[match.match_id] = bench.play.planned(match, bench.players[0])
         raise Broken(f"a refusal with {meant[0]}, and not that it is taken")
-    expect_refusal(bench, answer, meant, words)
+    expect_reason(bench, answer, meant, words)
     return match
 
 
@@ -71,7 +71,7 @@ def _league_error(bench: ManagerBench) -> tuple[dict[str, Any], dict[str, Any]]:
 def _refusal_of_a_token(bench: ManagerBench) -> tuple[dict[str, Any], Answer]:
     asked = bench.report(bench.open_match(), auth_token=_false_token(bench))
     answer = bench.ask(asked)
-    if refusal(bench, answer) is None:
+    if reason_of(bench, answer) is None:
         raise NotReached("a report with a wrong token was not refused")
     return asked, answer
 
@@ -318,7 +318,7 @@ def report_counts_once(bench: ManagerBench) -> None:
     before = sums(settled(bench))
     answer = bench.ask(bench.report(match, outcome))
     if not bench.is_acknowledged(match, answer):
-        expect_refusal(bench, answer, ("E044", 5003), "duplicate|already")
+        expect_reason(bench, answer, ("E044", 5003), "duplicate|already")
     if sums(settled(bench)) != before:
         raise Broken("the same table as before the second report")
 
@@ -353,7 +353,7 @@ def report_first_counts(bench: ManagerBench) -> None:
 def report_contradiction(bench: ManagerBench) -> None:
     match, outcome = _reported(bench)
     answer = bench.ask(bench.report(match, _contrary(match, outcome)))
-    expect_refusal(bench, answer, ("E044", 5003), "duplicate|already")
+    expect_reason(bench, answer, ("E044", 5003), "duplicate|already")
 
 
 def _reported(bench: ManagerBench) -> tuple[Match, Outcome]:

@@ -8,7 +8,7 @@ from agentleague.conformance.manager_bench import ManagerBench
 from agentleague.conformance.manager_checks import (
     about_everybody,
     announcements,
-    expect_refusal,
+    expect_reason,
     last_of,
     rows_in,
     shown,
@@ -265,7 +265,7 @@ def registration_late(bench: ManagerBench) -> None:
     answer = bench.ask(bench.registration(player))
     if bench.is_in(player, answer):
         raise Broken("a refusal with E019, for the league runs")
-    expect_refusal(bench, answer, ("E019",), "start|late|closed")
+    expect_reason(bench, answer, ("E019",), "start|late|closed")
 
 
 @MANAGER.rule(

@@ -47,11 +47,7 @@ class Peer:
         seconds: float | None = None,
     ) -> Answer:
         """POST a body as any client would."""
-        given = {
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-        }
-        return self.request("POST", path or self.path, given | (headers or {}), body, seconds)
+        return self.request("POST", path or self.path, TAKES | (headers or {}), body, seconds)
 
     def get(
         self, path: str, headers: dict[str, str] | None = None, seconds: float | None = None

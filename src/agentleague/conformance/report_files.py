@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from agentleague.conformance.report import BROKEN, UNSEEN, Report, finding, leniency, safe
+from agentleague.conformance.report import BROKEN, STRICT, UNSEEN, Report, finding, leniency, safe
 from agentleague.conformance.rules import Tier, Verdict
 from agentleague.conformance.run import Outcome
 from agentleague.dialects.table import in_words
@@ -125,19 +125,28 @@ def page(report: Report, version: str) -> str:
     )
 
 
-def _head(report: Report) -> str:
-    other = "strict agents" if report.role == "manager" else "a strict manager"
-    answers = {True: "yes", False: "no", None: "not known"}
+ANSWERS = {True: "yes", False: "no", None: "not known: not all of it could be tried"}
+
+
+def facts_about(report: Report) -> dict[str, str]:
+    """What is said of an agent as a whole."""
     facts = {
-        "Plays here": answers[report.plays_here],
-        f"Plays with {other}": answers[report.plays_strictly],
-        "Speaks": spoken(report.speaks) or "nothing known",
+        "Speaks": spoken(report.speaks) or "nothing we know",
+        "Plays here": ANSWERS[report.plays_here],
+        f"With {STRICT.get(report.role, 'a strict manager')}": ANSWERS[report.plays_strictly],
     }
     if report.left_out:
-        facts["Left out"] = f"{counted(len(report.left_out), 'slow rule')}, with --fast"
+        facts["Left out"] = f"{counted(len(report.left_out), 'slow rule')}, by --fast"
     if report.unseen:
         facts["Not seen"] = f"{counted(len(report.unseen), 'rule')} on how it registers: {UNSEEN}"
-    listed = "".join(f"<dt>{escape(x)}</dt><dd>{escape(y)}</dd>" for x, y in facts.items())
+    if report.known:
+        facts["Known"] = ", ".join(report.known)
+    return facts
+
+
+def _head(report: Report) -> str:
+    facts = facts_about(report).items()
+    listed = "".join(f"<dt>{escape(x)}</dt><dd>{escape(y)}</dd>" for x, y in facts)
     meaning = escape(report.meaning.capitalize())
     return (
         f'<header><p class="grade" style="background:{COLOURS[report.grade]}">'
