@@ -74,6 +74,24 @@ def test_early_rounds_of_a_large_bracket_and_the_match_for_third_place_are_liste
     assert max(map(len, shown.splitlines())) <= 120
 
 
+def test_a_name_that_is_cut_in_a_bracket_says_so(tmp_path):
+    decisions = Staged(4, KNOCKOUT, name="A name of some length {:03}".format)
+
+    shown = printed(decisions.begin().play_on(), tmp_path)
+
+    assert "1 A name of some length 0… ✓1" in shown
+    assert "├─ A name of some length 0…\n" in shown
+
+
+def test_rounds_of_a_swiss_that_find_no_room_are_named(tmp_path):
+    decisions = Staged(100, {"format": "swiss", "rounds": 10}).begin().play_on()
+
+    shown = printed(decisions, tmp_path)
+
+    assert " R3 " in shown
+    assert "Not shown: R1, R2; use a wider terminal, or --json." in shown
+
+
 # The last rounds before those that are drawn, as many as fit, and whether their matches do.
 @pytest.mark.parametrize(
     ("columns", "rounds", "has_matches"),

@@ -163,11 +163,11 @@ def _room(width: int, levels: int) -> int:
 
 def picture(levels: Sequence[Sequence[Row]], width: int) -> Iterator[str]:
     """The rounds of a bracket from left to right; what is not known yet is said in words."""
-    from rich.cells import cell_len, set_cell_size
+    from rich.cells import cell_len
 
     longest = max(cell_len(shown(name)) for ties in levels for tie in ties for name in tie["names"])
     name = max(NAME_MIN, min(NAME_MAX, longest, _room(width, len(levels))))
-    heads = (set_cell_size(shown(ties[0]["round"]), name + BESIDE_NAME) for ties in levels)
+    heads = (_sized(ties[0]["round"], name + BESIDE_NAME) for ties in levels)
     yield "  ".join(heads).rstrip()
     height = 4 * len(levels[0]) - 1
     canvas = [""] * height
@@ -181,16 +181,22 @@ def picture(levels: Sequence[Sequence[Row]], width: int) -> Iterator[str]:
     final = levels[-1][0]
     if final["winner"]:
         won = final["names"][final["players"].index(final["winner"])]
-        canvas[(1 << len(levels)) - 1] += f" {set_cell_size(shown(won), name)}"
+        canvas[(1 << len(levels)) - 1] += f" {_sized(won, name)}"
     yield from (line.rstrip() for line in canvas)
 
 
 def _slot(tie: Row, place: int, width: int) -> str:
-    from rich.cells import set_cell_size
-
-    name = set_cell_size(shown(tie["names"][place]), width)
+    name = _sized(tie["names"][place], width)
     wins = tie["wins"][place] if _score(tie) else ""
     return f"{tie['seeds'][place] or '':>3} {name} {_won(tie, place)}{wins:>1}"
+
+
+def _sized(text: str, width: int) -> str:
+    from rich.text import Text
+
+    sized = Text(shown(text))
+    sized.truncate(width, overflow="ellipsis", pad=True)
+    return sized.plain
 
 
 def _line(slot: int, rest: int, step: int, is_slot: bool, is_below_first: bool) -> str:
@@ -210,7 +216,7 @@ def _print_rounds(head: Row, rows: Sequence[Row], title: str, rest: str) -> None
     byes = any(row.get("bye_points") for row in rows)
     room -= 6 * byes
     most = max(1, (room - 34 - 9 * len(ties)) // (4 + max(len(row["player_id"]) for row in rows)))
-    fields, cut = fields[-most:], rows[: ROWS_MAX if rest else None]
+    hidden, fields, cut = fields[:-most], fields[-most:], rows[: ROWS_MAX if rest else None]
     flat = []
     for row in cut:
         cells = row["cells"][len(row["cells"]) - len(fields) :]
@@ -231,6 +237,8 @@ def _print_rounds(head: Row, rows: Sequence[Row], title: str, rest: str) -> None
     print_rest(len(rows) - len(cut), rest)
     if fields:
         print(LEGEND)
+    if hidden:
+        print(f"Not shown: {', '.join(hidden)}; use a wider terminal, or --json.")
     if any(on.values()):
         print(_cut(head, rows))
     if byes:
