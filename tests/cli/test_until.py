@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agentleague.cli.until import Clarity, sentences
+from agentleague.cli.until import MEANING, Clarity, sentences
 from agentleague.league.standings import Table
 from cli import in_process
 from commands import ROOT, league
@@ -113,7 +113,8 @@ def test_progress_is_a_bar_for_each_test_with_its_bounds(capsys):
     assert first.startswith("  mine is better   -3.66 #")
     assert f"+3.66  LLR {contest.clarity.test.llrs[0]:+.2f}" in first
     assert first.count("#") > second.count("#")
-    assert capsys.readouterr().err == ""
+    contest.clarity.watch(live, contest, ())
+    assert capsys.readouterr().err == f"{MEANING}\n"  # once
 
 
 def test_where_nothing_can_move_a_line_is_said_after_twice_as_many_pairs_each_time(capsys):
@@ -122,8 +123,9 @@ def test_where_nothing_can_move_a_line_is_said_after_twice_as_many_pairs_each_ti
         contest.play("P01", "P02")
         contest.clarity.watch(lines, contest, ())
 
-    said = [line for line in capsys.readouterr().err.splitlines() if "After" in line]
-    assert said == [f"After {n} matches:" for n in (32, 64, 128)]
+    lines = capsys.readouterr().err.splitlines()
+    said = [line for line in lines if not line.startswith("  ")]
+    assert said == [MEANING, *(f"After {n} matches:" for n in (32, 64, 128))]
 
 
 def test_players_are_compared_until_it_is_clear(tmp_path):

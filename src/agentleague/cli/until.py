@@ -18,6 +18,7 @@ MARGIN_MIN, MARGIN_MAX = 1.0, 400.0
 MATCHES = 10_000  # at most, unless --matches says otherwise
 BAR = 20
 BY_HOW_MUCH = "  By how much, a fixed number of matches shows: --matches 2000, without --until."
+MEANING = "A full bar: it is clear that this one is better. Both empty: neither is."
 FIRST_SAID = 16  # pairs, where stderr is not a terminal; then after twice as many
 
 
@@ -49,6 +50,7 @@ class Clarity:
         self.test = WhoIsBetter(confidence, margin)
         self._before = (0, 0)
         self._said = FIRST_SAID
+        self._is_explained = False
 
     def after_round(self, league: "League") -> bool:
         """Whether it is clear now; to be asked once after every round."""
@@ -63,6 +65,10 @@ class Clarity:
     def watch(self, progress: Progress, league: "League", awaited: Sequence[str]) -> None:
         """Show how it goes: with bars on a terminal, else a line now and then."""
         evidence = self.bars(league) if league.has_started else ()
+        is_shown = evidence and (progress.is_live or self.test.pairs >= self._said)
+        if is_shown and not self._is_explained:
+            self._is_explained = True
+            say(MEANING)
         if evidence and not progress.is_live and self.test.pairs >= self._said:
             self._said = 2 * self.test.pairs
             say("\n".join((f"After {2 * self.test.pairs:,} matches:", *evidence)))
