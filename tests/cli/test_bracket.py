@@ -138,8 +138,11 @@ def test_groups_ladders_and_stages_to_come(tmp_path):
     assert (no_stage.returncode, "stages 1 to 2" in no_stage.stderr) == (1, True)
 
     over = keep(decisions.play_on(), tmp_path / "over")
-    assert league("bracket", over, "--stage", "1").stdout.count("goes on") == 2
-    ladder = league("bracket", over).stdout
+    first, last = league("bracket", over, "--stage", "1"), league("bracket", over)
+    assert first.stdout.count("goes on") == 2
+    assert f"See the first stage with: league bracket --dir {over} --stage 1\n" in last.stderr
+    assert "--stage 1" not in first.stderr
+    ladder = last.stdout
     assert "Elo" in ladder
     assert "▁" in ladder
     found = json.loads(league("bracket", over, "--json").stdout)
@@ -239,6 +242,12 @@ def test_a_demo_that_keeps_nothing_draws_the_bracket_with_which_it_ends(name, is
     shown = league("demo", "--format", name, "--players", "3", "-q").stdout
 
     assert ("├─" in shown and "winner of" not in shown) == is_drawn
+
+
+def test_a_demo_of_groups_that_keeps_nothing_says_how_to_see_them():
+    done = league("demo", "--format", "groups", "--players", "4")
+
+    assert "To see the groups, too, play it with --keep.\n" in done.stderr
 
 
 def test_a_demo_draws_no_bracket_that_is_too_large(monkeypatch):

@@ -20,9 +20,10 @@ from agentleague.cli.output import (
     print_notes,
     print_rest,
     print_rows,
+    say,
     shown,
 )
-from agentleague.cli.reading import all_option, read, reading_options, see_all
+from agentleague.cli.reading import all_option, read, reading_options, see_all, source_option
 from agentleague.errors import LeagueError
 from agentleague.runtime.query_pages import Source, all_rows
 from agentleague.storage.directory import JournalPlace
@@ -88,6 +89,9 @@ def command(
     rest = "" if is_all or not sys.stdout.isatty() else see_all("bracket", directory)
     PRINTED.get(about["format"], _print_rounds)(head, rows, title, rest)
     print_notes(rows)
+    if head["stage"] > 1 and not stage:
+        source = source_option(directory, manager_url)
+        say(f"See the first stage with: league bracket{source} --stage 1")
 
 
 def print_bracket(head: Row, rows: Sequence[Row], title: str, rest: str) -> None:

@@ -227,6 +227,8 @@ def _print(played: Played, kept: JournalPlace | None, game: str, as_json: bool) 
             f"Write all of it, with plots and every match, in one file:\n"
             f"  {_command()} report {where}"
         )
+    elif len(league.stages) > 1:
+        output.say(f"To see the {stages(league)[0]['title'].lower()}, too, play it with --keep.")
     for row in [row for row in rows if row["technical_losses"]][:LOSERS_MAX]:
         where = dir_option(kept) if kept else "--dir DIR, if you play with --dir DIR"
         output.say(
