@@ -80,7 +80,18 @@ def test_staying_agents_play_a_season_as_themselves_though_its_manager_is_killed
     for agent in agents:
         agent.send_signal(signal.SIGINT)
         assert agent.wait(20) == 0
-    assert league("verify", season).stdout.count("all is true. The champion") == 2
+    checked = league("verify", season).stdout
+    assert checked.count("all is true. The champion") == 2
+    assert f"2 leagues of {season}: who came back, and what ratings they brought" in checked
+
+
+def test_a_season_without_a_league_is_nothing_to_verify(tmp_path):
+    season = a_season(tmp_path / "spring")
+
+    ran = typed("verify", season)
+
+    assert ran.returncode == 2
+    assert f"no league of {season} has begun" in ran.stderr
 
 
 def test_the_table_of_a_season_has_a_column_for_each_league(tmp_path):

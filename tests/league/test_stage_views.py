@@ -378,7 +378,8 @@ def test_how_a_match_went_in_a_word(match, found):
 
 
 def test_a_later_stage_ranks_by_its_own_points_before_those_of_all_stages():
-    league = Staged(4, {"format": "round_robin"}, {"format": "swiss", "rounds": 1}).begin()
+    swiss = {"format": "swiss", "rounds": 1}
+    league = Staged(4, {"format": "round_robin"}, swiss, {"format": "knockout"}).begin()
     league.play_on(3)
     assert league.league.progress.stage == 2
 
@@ -402,3 +403,9 @@ def test_a_later_stage_ranks_by_its_own_points_before_those_of_all_stages():
     ]
     assert stage_views.merits_in_words(league.league)["P03"] == {"reached": "Swiss, 3 points"}
     assert "3 points in the swiss" in league.league.table.why("P03")
+    assert league.next().league.progress.stage == 3
+    rows = stage_views.stage_rows(league.league, 2)
+    assert [(row["player_id"], row["points"]) for row in rows] == [
+        (row["player_id"], row["points"]) for row in second
+    ]
+    assert [each.player_id for each in league.league.progress.field] == ["P03", "P04", "P01", "P02"]

@@ -33,6 +33,7 @@ from agentleague.storage.directory import (
 DIFFERS = 3
 LINE_MAX = 2000  # characters
 MATCHES_SHOWN = 20  # in a line
+Found = tuple[JournalPlace, Findings, bool]  # The last: whether a repair may save more.
 NO_ROW = 0  # The difference is not in one row.
 RECEIPT = re.compile(r"([1-9]\d{0,17}):([0-9a-fA-F]{64})")
 
@@ -95,19 +96,13 @@ def command(
     """
     missing: list[str] = []  # why there is no game
     load = partial(load_named, typed=game, on_missing=missing.append)
-    all_findings: list[tuple[JournalPlace, Findings, bool]]
     if is_season(directory):
         if receipts:
             raise click.UsageError(no_league(directory))
         all_findings = list(_season_findings(directory, load))
     else:
         all_findings = [(directory, *_findings(directory, receipts, load))]
-    if as_json:
-        told = [_as_json(findings) for _, findings, _ in all_findings]
-        is_true = all(each["ok"] for each in told)
-        print_json({"ok": is_true, "leagues": told} if is_season(directory) else told[0])
-    else:
-        print("\n".join(line for _, findings, _ in all_findings for line in in_words(findings)))
+    _print([findings for _, findings, _ in all_findings], directory, as_json=as_json)
     for place, _, is_damaged in all_findings:
         if is_damaged and isinstance(place, Path):
             say(f"Save what is left with: {repair_command(place)}")
@@ -120,17 +115,29 @@ def command(
         )
 
 
+def _print(found: Sequence[Findings], directory: JournalPlace, *, as_json: bool) -> None:
+    if as_json:
+        told = [_as_json(each) for each in found]
+        is_true = all(each["ok"] for each in told)
+        print_json({"ok": is_true, "leagues": told} if is_season(directory) else told[0])
+        return
+    print("\n".join(line for each in found for line in in_words(each)))
+    if is_season(directory) and not found[-1].difference:
+        count = counted(len(found), "league")
+        print(f"{count} of {directory}: who came back, and what ratings they brought, is true.")
+
+
 def _as_json(findings: Findings) -> dict[str, Any]:
     is_true = findings.difference is None and not findings.game_missing
     return {"ok": is_true, **msgspec.to_builtins(findings)}
 
 
-def _season_findings(
-    directory: Path, load_game: Callable[[str], Game | None]
-) -> Iterator[tuple[JournalPlace, Findings, bool]]:
+def _season_findings(directory: Path, load_game: Callable[[str], Game | None]) -> Iterator[Found]:
     """League by league, each with those before it, up to the first that differs."""
-    season = Season()
-    for place in season_leagues(directory):
+    season, places = Season(), season_leagues(directory)
+    if not places:
+        raise click.UsageError(f"no league of {directory} has begun; there is nothing to check")
+    for place in places:
         findings, is_damaged = _findings(place, [], load_game, season)
         yield place, findings, is_damaged
         if findings.difference:
