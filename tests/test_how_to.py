@@ -190,7 +190,7 @@ def test_the_statistics_are_printed_as_the_page_says(tmp_path):
 
     assert "strength by 90 matches" in terminal.type(ratings)
     assert "95 % from, to" in terminal.type(beside)
-    assert "Luck alone spreads wins minus losses" in terminal.type(statistics)
+    assert "luck alone spreads wins minus losses" in terminal.type(statistics)
 
 
 def test_a_player_behind_a_firewall_plays_and_is_refused_as_the_page_says(tmp_path):

@@ -106,7 +106,7 @@ def test_where_no_league_is_it_says_so(tmp_path):
     assert "there is no league in" in refused.stderr
 
 
-def test_a_clear_gap_is_marked(tmp_path):
+def test_who_is_clearly_weaker_is_marked(tmp_path):
     league = Decisions(2, cycles=12).start()
     for round_id in range(1, 13):
         league.play(f"R{round_id}M1", forfeits=["P02"])
@@ -115,7 +115,7 @@ def test_a_clear_gap_is_marked(tmp_path):
             league.schedule(round_id + 1)
     lines = printed("ratings", written(tmp_path / "cup", league.events)).splitlines()
 
-    (gap,) = (n for n, line in enumerate(lines) if line.strip() == "--- clear gap ---")
+    (gap,) = (n for n, line in enumerate(lines) if line.strip() == "--- weaker than Agent 1 ---")
     assert ("Agent 1" in lines[gap - 1], "Agent 2" in lines[gap + 1]) == (True, True)
     assert "Agent 1 is clearly ahead of all others." in lines
     assert any(line.startswith("12 technical losses count as lost") for line in lines)

@@ -211,6 +211,13 @@ def test_over_several_leagues_players_with_the_same_name_are_one():
     ]
 
 
+def test_the_same_matches_in_another_order_give_the_same_numbers():
+    facts = [statistics([league(order)]) for order in ("++-+=-+=+--+", "--=+++=-++-+")]
+
+    assert facts[0] == facts[1]
+    assert 0 < facts[0]["luck_share"] < 1
+
+
 def test_where_one_name_may_mean_two_players_it_is_said():
     newer = {"P01": ("Ann", "2.0"), "P02": ("Bob", "1.0")}
     twins = {"P01": ("Ann", "1.0"), "P02": ("Ann", "1.0")}

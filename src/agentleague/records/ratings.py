@@ -183,7 +183,8 @@ def _games(
             elif result.winner and result.status in ("WIN", "TECHNICAL_LOSS"):
                 wanted = games if result.status == "WIN" else forfeits
                 wanted.append(Game(first, second, float(result.winner == result.players[0])))
-    return games, forfeits if with_forfeits else [], kinds
+    # In one order, whoever reads the journal: what is drawn by chance depends on it.
+    return sorted(games), sorted(forfeits) if with_forfeits else [], kinds
 
 
 def _row(people: _People, place: Place, ranks: int, is_luck: bool) -> dict[str, Any]:
@@ -229,7 +230,7 @@ def in_words(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def opens_group(row: Mapping[str, Any], before: Mapping[str, Any] | None) -> bool:
-    """Whether a clear gap is between a row and the one before it."""
+    """Whether a row is clearly weaker than the first of the group before it."""
     is_part = before and row["part"] == before["part"] and row["rank"]
     return bool(before and is_part and row["group"] != before["group"])
 

@@ -28,14 +28,14 @@ class Luck(NamedTuple):
         share = self.as_far / self.leagues
         per_cent = round(100 * share)
         often = f"in {per_cent} of 100 leagues" if per_cent else "in fewer than 1 of 100 leagues"
-        spread = f"Luck alone spreads wins minus losses at least as far as here {often}"
+        spread = f"luck alone spreads wins minus losses at least as far {often}."
         if share >= OFTEN:
-            return f"{spread}: this table does not show that anybody is better."
+            return f"This table does not show that anybody is better: {spread}"
         if is_game_of_luck:
-            return f"{spread}."
+            return spread[:1].upper() + spread[1:]
         if share >= SELDOM:
-            return f"{spread}: it may be luck."
-        return f"{spread}: hardly luck; somebody is better or worse than the others."
+            return f"It may be luck: {spread}"
+        return f"Hardly luck, somebody is better or worse than the others: {spread}"
 
 
 def compared(games: Sequence[Game], rng: Random) -> Luck | None:

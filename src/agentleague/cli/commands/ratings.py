@@ -42,7 +42,6 @@ COLUMNS = (
     PLOT,
 )
 WIDTH = 31  # of the plot
-GAP = {"name": "--- clear gap ---"}
 MORE_MEANS = "More: matches of each that would tell it from the next, if they differ so."
 MIDDLE = "0 is the middle of all players."
 MEANS = "o the rating; = half of all chances; - 95 % of them. " + MIDDLE
@@ -141,9 +140,11 @@ def print_ratings(facts: Mapping[str, Any], rest: str = "") -> None:
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     low = min((row["low_95"] for row in rows), default=0)
     high = max((row["high_95"] for row in rows), default=0)
+    leader: Mapping[str, Any] = {}
     for row, before in zip(rows, [None, *rows], strict=False):
         if opens_group(row, before):
-            yield GAP
+            yield {"name": f"--- weaker than {leader['name']} ---"}
+        leader = row if not before or opens_group(row, before) else leader
         yield {**row, **in_words(row), "plot": dot_and_line(row, low, high)}
 
 
