@@ -17,13 +17,13 @@ from agentleague.conformance.wire import instead, spelled
 from agentleague.errors import LeagueError
 from agentleague.protocol import timestamps
 
-CHOICES = Rules("player")
 MUST, SHOULD, ROBUST, PLUS = Tier
 JOINS, CHOOSES, LEGAL = (
     "player.invitation.is-answered",
     "player.choice.is-answered",
     "player.choice.is-legal",
 )
+CHOICES = Rules("player", needs=(LEGAL,))
 ENVELOPE_SAYS = "document 001 section 1.2"
 BESIDE = "the envelope of an answer is not judged"
 NEAREST = "the end point that answers says who it is"
@@ -119,7 +119,6 @@ def choice_in(bench: PlayerBench) -> tuple[Match, Said]:
     source="document 001 section 4.2",
     says="A choice stands in `parity_choice`.",
     mend="Call the field parity_choice.",
-    needs=(LEGAL,),
     leniency="`choice`, `move` and the word alone are read too",
 )
 def choice_is_in_its_field(bench: PlayerBench) -> None:
@@ -134,7 +133,6 @@ def choice_is_in_its_field(bench: PlayerBench) -> None:
     source="document 001 section 4.2",
     says="A choice has the `message_type` CHOOSE_PARITY_RESPONSE.",
     mend="Say `message_type`: CHOOSE_PARITY_RESPONSE.",
-    needs=(LEGAL,),
     leniency="the type of an answer is not looked at",
 )
 def choice_says_its_type(bench: PlayerBench) -> None:
@@ -148,7 +146,6 @@ def choice_says_its_type(bench: PlayerBench) -> None:
     source="document 004 section 6.2.2",
     says="A choice repeats `match_id` and names its player in `player_id`.",
     mend="Copy match_id from the call, and put your player_id beside it.",
-    needs=(LEGAL,),
     leniency=NEAREST,
 )
 def choice_repeats_the_match(bench: PlayerBench) -> None:
@@ -163,7 +160,6 @@ def choice_repeats_the_match(bench: PlayerBench) -> None:
     source="document 004 section 10.2",
     says="A choice repeats the `conversation_id` of the call.",
     mend="Copy conversation_id from the call.",
-    needs=(LEGAL,),
     leniency=BESIDE,
 )
 def choice_repeats_the_conversation(bench: PlayerBench) -> None:
@@ -178,7 +174,6 @@ def choice_repeats_the_conversation(bench: PlayerBench) -> None:
     source=ENVELOPE_SAYS,
     says="A choice has `protocol`, `sender` and a `timestamp` in UTC.",
     mend="Put protocol league.v2, sender player:P01 and the time in UTC into every answer.",
-    needs=(LEGAL,),
     leniency=BESIDE,
 )
 def choice_has_the_envelope(bench: PlayerBench) -> None:
@@ -192,7 +187,6 @@ def choice_has_the_envelope(bench: PlayerBench) -> None:
     source="document 004 section 6.1.1",
     says="A player chooses if the call has no more than document 004 shows.",
     mend="Need no field that is not in document 004 section 6.1.1.",
-    needs=(LEGAL,),
 )
 def choice_with_documented_fields(bench: PlayerBench) -> None:
     match = bench.match()
@@ -210,7 +204,6 @@ def choice_with_documented_fields(bench: PlayerBench) -> None:
     source="document 004 section 6.1.2",
     says="A player chooses without `context` too, which is optional.",
     mend="Treat context, and what stands in it, as optional.",
-    needs=(LEGAL,),
 )
 def choice_without_context(bench: PlayerBench) -> None:
     for context in (None, {}, {"opponent_id": OPPONENT_ID}):
@@ -230,7 +223,6 @@ def choice_without_context(bench: PlayerBench) -> None:
     source="document 000 section 2.9.4",
     says="A player that is asked a second time answers as the first time.",
     mend="Choose again: the referee did not get your first answer.",
-    needs=(LEGAL,),
     implies=("player.choice.after-error",),
 )
 def choice_again(bench: PlayerBench) -> None:
@@ -245,7 +237,6 @@ def choice_again(bench: PlayerBench) -> None:
     source="document 004 section 6.2.4",
     says="A player makes a legal choice when it is asked again after GAME_ERROR.",
     mend="Take GAME_ERROR as news, and answer the next call as any other.",
-    needs=(LEGAL,),
 )
 def choice_after_error(bench: PlayerBench) -> None:
     match, _ = choice_in(bench)
@@ -274,7 +265,6 @@ ILLEGAL: Fields = {
     source="document 004 section 10.5",
     says="A player keeps two matches apart that it plays at once.",
     mend="Keep what you know of a match under its match_id.",
-    needs=(LEGAL,),
 )
 def choice_of_two_matches(bench: PlayerBench) -> None:
     if not bench.plays_several:
@@ -318,7 +308,6 @@ def choice_without_invitation(bench: PlayerBench) -> None:
     source='document 002 "Match Lifecycle"',
     says="A player that is asked again after GAME_OVER answers in order.",
     mend="Choose all the same, or refuse with an error, and go on.",
-    needs=(LEGAL,),
 )
 def choice_after_the_end(bench: PlayerBench) -> None:
     match, _ = choice_in(bench)
@@ -333,7 +322,6 @@ def choice_after_the_end(bench: PlayerBench) -> None:
     source="document 004 section 10.5",
     says="A player goes on after a call in which optional fields are null or of another type.",
     mend="Check what you read of a message before you use it.",
-    needs=(LEGAL,),
 )
 def choice_with_odd_fields(bench: PlayerBench) -> None:
     faults: list[Fields] = [
@@ -365,7 +353,6 @@ def written_like(bench: PlayerBench, message: Fields) -> Fields:
     source="document 003 section 4.5.2",
     says="A player tells its choice to the referee that asked, and to nobody else.",
     mend="Send CHOOSE_PARITY_RESPONSE only as the answer, or to the referee_endpoint of the call.",
-    needs=(LEGAL,),
 )
 def choice_to_the_referee_alone(bench: PlayerBench) -> None:
     before = len(bench.manager.received)

@@ -17,12 +17,13 @@ from agentleague.conformance.rules import OURS, Broken, NotApplicable, NotReache
 from agentleague.conformance.target import endpoint_in, free_port, is_own
 from agentleague.conformance.wire import instead, spelled
 
-REGISTRATION, END = Rules("player"), Rules("player")
+END = Rules("player")
 MUST, SHOULD, ROBUST, PLUS = Tier
 VERSION = re.compile(r"\d+\.\d+\.\d+([-+][\w.+-]+)?")
 FIELDS = ("display_name", "version", "game_types", "contact_endpoint")
 NAME_MAX = 50
 NAMED = "player.registration.names-itself"
+REGISTRATION = Rules("player", needs=(NAMED,))
 MUCH = 20  # registrations that a player may send in a moment after it was refused
 JOINS = "player.invitation.is-answered"
 
@@ -57,6 +58,7 @@ def params_of(bench: PlayerBench) -> Fields:
     source="document 004 section 10.5",
     says="A player says its name and its end point when it registers.",
     mend="Send player_meta with display_name and contact_endpoint in LEAGUE_REGISTER_REQUEST.",
+    needs=(),
 )
 def names_itself(bench: PlayerBench) -> None:
     expect_registration(bench)
@@ -72,7 +74,6 @@ def names_itself(bench: PlayerBench) -> None:
     source="document 001 section 2.2",
     says="A player listens at the end point that it registers.",
     mend="Register the URL at which you listen, with the port that you really got.",
-    needs=(NAMED,),
 )
 def endpoint_is_right(bench: PlayerBench) -> None:
     url = claimed(bench)[1]
@@ -89,7 +90,6 @@ def endpoint_is_right(bench: PlayerBench) -> None:
     source="document 003 section 4.2.1",
     says="A registration has name, version, games and end point in `player_meta`.",
     mend="Put display_name, version, game_types and contact_endpoint into player_meta.",
-    needs=(NAMED,),
     leniency="they may stand elsewhere, under other names, and partly be missing",
 )
 def has_all_fields(bench: PlayerBench) -> None:
@@ -106,7 +106,6 @@ def has_all_fields(bench: PlayerBench) -> None:
     source="document 004 section 14.1",
     says="A display name has at most 50 characters.",
     mend="Choose a shorter display_name.",
-    needs=(NAMED,),
     leniency="names of up to 500 characters are taken",
 )
 def name_is_short(bench: PlayerBench) -> None:
@@ -140,7 +139,6 @@ def version(bench: PlayerBench) -> None:
     source="document 000 section 2.10.1",
     says="A player says which version of the protocol it speaks, 2.0.0 or later.",
     mend='Say `protocol_version`: "2.1.0" in player_meta.',
-    needs=(NAMED,),
     leniency="it may be missing",
 )
 def protocol_version(bench: PlayerBench) -> None:
@@ -175,7 +173,6 @@ def plays_even_odd(bench: PlayerBench) -> None:
     source="document 001 section 2.2",
     says="A registration is JSON-RPC 2.0 with the method register_player.",
     mend='Wrap it: {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": {…}}.',
-    needs=(NAMED,),
     leniency="other methods, nested and bare messages are taken too",
 )
 def is_json_rpc(bench: PlayerBench) -> None:
@@ -194,7 +191,6 @@ def is_json_rpc(bench: PlayerBench) -> None:
     source="document 001 section 1.2",
     says="A registration has `protocol`, `message_type` and `conversation_id`.",
     mend="Put protocol, message_type and conversation_id into every message.",
-    needs=(NAMED,),
     leniency="a message that lacks part of the envelope is taken",
 )
 def has_the_envelope(bench: PlayerBench) -> None:
@@ -211,7 +207,6 @@ def has_the_envelope(bench: PlayerBench) -> None:
     source="document 004 section 10.2",
     says="A player's sender begins with `player:`.",
     mend="Say `sender`: player: and your name, and later your id.",
-    needs=(NAMED,),
     leniency="`sender` may have any form",
 )
 def sender(bench: PlayerBench) -> None:
@@ -228,7 +223,6 @@ def sender(bench: PlayerBench) -> None:
     source="document 000 section 2.4.2",
     says="A registration has a timestamp in UTC.",
     mend="Write times in UTC, as 2026-01-15T10:30:00Z.",
-    needs=(NAMED,),
     leniency="it may be missing, but a local time is refused",
 )
 def timestamp(bench: PlayerBench) -> None:

@@ -8,10 +8,10 @@ from agentleague.conformance.player_choice_rules import expect
 from agentleague.conformance.rules import Broken, NotApplicable, Rules, Tier
 from agentleague.conformance.wire import refusal
 
-NOTICES = Rules("player")
 MUST, SHOULD, ROBUST, PLUS = Tier
 ANY_ANSWER = "any answer acknowledges, and without one the league goes on"
 JOINS = "player.invitation.is-answered"
+NOTICES = Rules("player", needs=(JOINS,))
 TABLE = [
     {"rank": 1, "player_id": OPPONENT_ID, "display_name": "Beta", "played": 1, "wins": 1,
      "draws": 0, "losses": 0, "points": 3},
@@ -58,7 +58,6 @@ def league_completed(bench: PlayerBench) -> Fields:
     source="document 001 section 3.1",
     says="A player acknowledges ROUND_ANNOUNCEMENT within 10 seconds.",
     mend='Answer notify_round with {"status": "ACKNOWLEDGED"}.',
-    needs=(JOINS,),
     implies=("player.notice.free-round", "player.notice.says-acknowledged"),
     leniency=ANY_ANSWER,
 )
@@ -88,7 +87,6 @@ def free_round(bench: PlayerBench) -> None:
     source="document 001 section 3.2",
     says="A player acknowledges LEAGUE_STANDINGS_UPDATE within 10 seconds.",
     mend='Answer update_standings with {"status": "ACKNOWLEDGED"}.',
-    needs=(JOINS,),
     leniency=ANY_ANSWER,
 )
 def standings(bench: PlayerBench) -> None:
@@ -102,7 +100,6 @@ def standings(bench: PlayerBench) -> None:
     source="document 001 section 3.3",
     says="A player acknowledges ROUND_COMPLETED within 10 seconds, also of the last round.",
     mend='Answer notify_round_completed with {"status": "ACKNOWLEDGED"}.',
-    needs=(JOINS,),
     leniency=ANY_ANSWER,
 )
 def round_completed(bench: PlayerBench) -> None:
@@ -163,7 +160,6 @@ def _told(bench: PlayerBench, ending: str, times: int = 1, *, is_invited: bool =
     source="document 004 section 5.3",
     says="A player acknowledges GAME_OVER within 5 seconds.",
     mend='Answer notify_match_result with {"status": "ACKNOWLEDGED"}.',
-    needs=(JOINS,),
     implies=("player.notice.draw", "player.notice.technical-loss", "player.notice.game-over-twice"),
     leniency="whatever is answered to it, the report follows",
 )
@@ -217,7 +213,6 @@ def game_over_twice(bench: PlayerBench) -> None:
     source="document 004 section 5.3",
     says="A player answers GAME_OVER of a match that it does not know, and goes on.",
     mend="Acknowledge it, or refuse it with an error: you may have been started again.",
-    needs=(JOINS,),
 )
 def game_over_of_no_match(bench: PlayerBench) -> None:
     answer = bench.ask(bench.game_over(bench.match()), seconds=bench.limits.game_over)
@@ -233,7 +228,6 @@ def game_over_of_no_match(bench: PlayerBench) -> None:
     source="document 003 section 4.10.2",
     says="A player acknowledges GAME_ERROR.",
     mend='Answer notify_game_error with {"status": "ACKNOWLEDGED"}.',
-    needs=(JOINS,),
     leniency=ANY_ANSWER,
 )
 def game_error(bench: PlayerBench) -> None:
@@ -255,7 +249,6 @@ def game_error(bench: PlayerBench) -> None:
     source="document 003 section 4.10.2",
     says="A player goes on after GAME_ERROR about its opponent, or about no match it knows.",
     mend="Take GAME_ERROR as news: it may concern the other player.",
-    needs=(JOINS,),
 )
 def error_about_another(bench: PlayerBench) -> None:
     match = bench.match()
@@ -273,7 +266,6 @@ def error_about_another(bench: PlayerBench) -> None:
     source="document 001 section 3",
     says="A player goes on when notices come out of order, or twice.",
     mend="Do not rely on the order of notices: a slow one may come last.",
-    needs=(JOINS,),
 )
 def any_order(bench: PlayerBench) -> None:
     completed = bench.from_manager("ROUND_COMPLETED", round_id=99, matches_played=0)

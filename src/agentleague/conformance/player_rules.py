@@ -48,7 +48,7 @@ INVITATION_IS_ANSWERED = Rule(
     check=invitation_is_answered,
     needs=("player.http.takes-post",),
 )
-PLAYER = Rules("player")
+PLAYER = Rules("player", needs=(JOINS,))
 add_first_rules(PLAYER, INVITATION_IS_ANSWERED)
 for each in REGISTRATION:
     PLAYER.add(each)
@@ -61,7 +61,6 @@ for each in REGISTRATION:
     source="document 001 section 4.1",
     says="A join says `accept`, true or false.",
     mend="Say `accept`: true in GAME_JOIN_ACK.",
-    needs=(JOINS,),
     leniency="`accepted`, ACK and the like are read as a join too",
 )
 def join_says_accept(bench: PlayerBench) -> None:
@@ -75,7 +74,6 @@ def join_says_accept(bench: PlayerBench) -> None:
     source="document 001 section 4.1",
     says="A join has the `message_type` GAME_JOIN_ACK.",
     mend="Say `message_type`: GAME_JOIN_ACK.",
-    needs=(JOINS,),
     leniency="the type of an answer is not looked at",
 )
 def join_says_its_type(bench: PlayerBench) -> None:
@@ -89,7 +87,6 @@ def join_says_its_type(bench: PlayerBench) -> None:
     source="document 004 section 5.2.1",
     says="A join repeats `match_id` and names its player in `player_id`.",
     mend="Copy match_id from the invitation, and put your player_id beside it.",
-    needs=(JOINS,),
     leniency=NEAREST,
 )
 def join_repeats_the_match(bench: PlayerBench) -> None:
@@ -104,7 +101,6 @@ def join_repeats_the_match(bench: PlayerBench) -> None:
     source="document 004 section 10.2",
     says="A join repeats the `conversation_id` of the invitation.",
     mend="Copy conversation_id from the invitation.",
-    needs=(JOINS,),
     leniency=BESIDE,
 )
 def join_repeats_the_conversation(bench: PlayerBench) -> None:
@@ -119,7 +115,6 @@ def join_repeats_the_conversation(bench: PlayerBench) -> None:
     source=ENVELOPE_SAYS,
     says="A join has `protocol`, `sender` and a `timestamp` in UTC.",
     mend="Put protocol league.v2, sender player:P01 and the time in UTC into every answer.",
-    needs=(JOINS,),
     leniency=BESIDE,
 )
 def join_has_the_envelope(bench: PlayerBench) -> None:
@@ -133,7 +128,6 @@ def join_has_the_envelope(bench: PlayerBench) -> None:
     source="document 004 section 5.2.2",
     says="A join has an `arrival_timestamp` in UTC.",
     mend="Put the present time in UTC into arrival_timestamp: 2026-01-15T10:30:00Z.",
-    needs=(JOINS,),
     leniency="it may hold anything",
 )
 def join_says_when(bench: PlayerBench) -> None:
@@ -147,7 +141,6 @@ def join_says_when(bench: PlayerBench) -> None:
     source="document 004 section 5.1.1",
     says="A player joins if the invitation has no more than document 004 shows.",
     mend="Need no field that is not in document 004 section 5.1.1.",
-    needs=(JOINS,),
 )
 def join_with_documented_fields(bench: PlayerBench) -> None:
     invitation = bench.invitation(bench.match())
@@ -164,7 +157,6 @@ def join_with_documented_fields(bench: PlayerBench) -> None:
     source="document 000 section 2.9.4",
     says="A player that is invited a second time joins as the first time.",
     mend="Join again: the referee did not get your first answer.",
-    needs=(JOINS,),
 )
 def join_again(bench: PlayerBench) -> None:
     match = bench.match()
@@ -183,7 +175,6 @@ for each in CHOICES:
     source=OURS,
     says="A player does not show its league token to a referee, which could use it.",
     mend="Show the token from your registration to the manager alone.",
-    needs=(JOINS,),
 )
 def token_kept_from_referees(bench: PlayerBench) -> None:
     if bench.registration is None:
@@ -202,7 +193,6 @@ def token_kept_from_referees(bench: PlayerBench) -> None:
     source=OURS,
     says="A player that plays other games too answers GAME_MOVE_CALL with one of `legal_moves`.",
     mend='Answer choose_move with {"match_id": …, "move": one of legal_moves}.',
-    needs=(JOINS,),
 )
 def move_is_legal(bench: PlayerBench) -> None:
     match = bench.match()

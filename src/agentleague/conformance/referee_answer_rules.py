@@ -18,7 +18,7 @@ from agentleague.conformance.referee_matches import (
 )
 from agentleague.conformance.rules import OURS, Broken, NotApplicable, NotReached, Rules, Tier
 
-ANSWERS = Rules("referee")  # tried before the referee is killed
+ANSWERS = Rules("referee", needs=REPORTED)  # tried before the referee is killed
 ENDINGS = Rules("referee")
 MUST, SHOULD, ROBUST, PLUS = Tier
 
@@ -33,7 +33,6 @@ MUST, SHOULD, ROBUST, PLUS = Tier
     source="document 004 section 14.5",
     says="Fields that it does not know, and any characters in them, do not disturb a referee.",
     mend="Ignore fields that you do not know, and read answers as UTF-8.",
-    needs=REPORTED,
 )
 def answers_unknown_fields(bench: RefereeBench) -> None:
     counts(bench, "unknown fields")
@@ -46,7 +45,6 @@ def answers_unknown_fields(bench: RefereeBench) -> None:
     source="document 004 section 14.1",
     says="An answer of 9 KB counts like any other.",
     mend="Take answers of up to 10 KB.",
-    needs=REPORTED,
 )
 def answers_long(bench: RefereeBench) -> None:
     counts(bench, "long answers")
@@ -59,7 +57,6 @@ def answers_long(bench: RefereeBench) -> None:
     source="document 004 section 6.2.1",
     says="An answer counts also as document 004 shows it: without JSON-RPC and with few fields.",
     mend="Read the message from `result`, or from the body itself where there is no `result`.",
-    needs=REPORTED,
 )
 def answers_bare(bench: RefereeBench) -> None:
     counts(bench, "bare answers")
@@ -72,7 +69,6 @@ def answers_bare(bench: RefereeBench) -> None:
     source="document 004 section 5.2",
     says="A join and a choice count also when the player sends them by requests of its own.",
     mend="Take GAME_JOIN_ACK and CHOOSE_PARITY_RESPONSE at your end point too.",
-    needs=REPORTED,
 )
 def answers_pushed(bench: RefereeBench) -> None:
     counts(bench, "pushes")
@@ -85,7 +81,6 @@ def answers_pushed(bench: RefereeBench) -> None:
     source="document 003 section 4.12",
     says="What others push in a player's name does not take the place of what it answers itself.",
     mend="Take the answer to your own call, and pushed ones only while that has no content.",
-    needs=REPORTED,
 )
 def answers_of_strangers(bench: RefereeBench) -> None:
     counts(bench, "impersonated")
@@ -98,7 +93,6 @@ def answers_of_strangers(bench: RefereeBench) -> None:
     source=OURS,
     says="A choice that was made cannot be changed by a later one.",
     mend="Ignore a choice of a player that has chosen.",
-    needs=REPORTED,
 )
 def answers_first_counts(bench: RefereeBench) -> None:
     counts(bench, "twice")
@@ -111,7 +105,6 @@ def answers_first_counts(bench: RefereeBench) -> None:
     source="document 004 section 5.3",
     says="The report follows also where a player answers GAME_OVER with an error.",
     mend="Send the report whatever is answered to GAME_OVER.",
-    needs=REPORTED,
 )
 def game_over_needs_no_answer(bench: RefereeBench) -> None:
     ended(bench, "refuses the end")
@@ -124,7 +117,6 @@ def game_over_needs_no_answer(bench: RefereeBench) -> None:
     source="document 004 section 14.2",
     says="The report follows also where a player never answers GAME_OVER.",
     mend="Wait 5 seconds for the answer to GAME_OVER, and then report.",
-    needs=REPORTED,
     is_slow=True,
 )
 def game_over_is_not_waited_for(bench: RefereeBench) -> None:
@@ -141,7 +133,6 @@ def game_over_is_not_waited_for(bench: RefereeBench) -> None:
     source="document 004 section 3.1.2",
     says="While a player of one match is slow, another match is played.",
     mend="Run each match by itself, as many at once as your max_concurrent_matches says.",
-    needs=REPORTED,
 )
 def matches_do_not_wait(bench: RefereeBench) -> None:
     if bench.at_once < 2:
@@ -167,7 +158,6 @@ def matches_do_not_wait(bench: RefereeBench) -> None:
     source=OURS,
     says="A match that is given to it twice is played once.",
     mend="Remember the ids of the matches that you run.",
-    needs=REPORTED,
 )
 def start_comes_again(bench: RefereeBench) -> None:
     slow = Script(join=(after(2 * bench.limits.quiet, joins),))
@@ -189,7 +179,6 @@ def start_comes_again(bench: RefereeBench) -> None:
     source=OURS,
     says="A report that the manager did not answer is sent again.",
     mend="Send the same report again after a second or two until the manager answers.",
-    needs=REPORTED,
     is_slow=True,
 )
 def report_is_repeated(bench: RefereeBench) -> None:

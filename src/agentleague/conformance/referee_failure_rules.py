@@ -8,7 +8,7 @@ from agentleague.conformance.referee_judging import FIELDS, REPORTED, RUN, expec
 from agentleague.conformance.referee_matches import CALL, ERROR, INVITATION, OVER, Record
 from agentleague.conformance.rules import Broken, NotReached, Rules, Tier
 
-FAILURES = Rules("referee")
+FAILURES = Rules("referee", needs=REPORTED)
 MUST, SHOULD, ROBUST, PLUS = Tier
 ASKED_MAX = 4  # at first, and three retries
 
@@ -79,7 +79,6 @@ def counts(bench: RefereeBench, name: str) -> Record:
     source="document 004 section 6.2.3",
     says="Only the texts even and odd are choices; who makes no other choice loses.",
     mend="Compare parity_choice with 'even' and 'odd' exactly, and give the match to the opponent.",
-    needs=REPORTED,
     implies=("referee.illegal.is-told",),
 )
 def illegal_never_counts(bench: RefereeBench) -> None:
@@ -129,7 +128,6 @@ def illegal_says_what_is_legal(bench: RefereeBench) -> None:
     source="document 004 section 6.2.4",
     says="Who made an illegal choice may make a legal one within its time.",
     mend="After E004 ask again with CHOOSE_PARITY_CALL and the same deadline.",
-    needs=REPORTED,
     leniency="the organiser can rule on the match",
 )
 def illegal_may_choose_again(bench: RefereeBench) -> None:
@@ -158,7 +156,6 @@ def illegal_null(bench: RefereeBench) -> None:
     source="document 004 section 10.5",
     says="A choice for another match does not count in this one.",
     mend="Compare match_id of the answer with that of the call: E015 if they differ.",
-    needs=REPORTED,
     leniency="players of ours repeat the match that they were asked about",
 )
 def illegal_other_match(bench: RefereeBench) -> None:
@@ -196,7 +193,6 @@ def errors_have_all_fields(bench: RefereeBench) -> None:
     source="document 004 section 5.2.3",
     says="Who declines an invitation loses, and the other wins.",
     mend="When `accept` is false, report the other player as winner, with 3 points.",
-    needs=REPORTED,
     implies=(
         "referee.decline.tells-the-other",
         "referee.decline.is-technical",
@@ -215,7 +211,6 @@ def decline_loses(bench: RefereeBench) -> None:
     source="document 004 section 5.3.1",
     says="The player that came is told by GAME_OVER that it has won.",
     mend="Send GAME_OVER to the other player too when one declines.",
-    needs=REPORTED,
     leniency="the table says it too",
 )
 def decline_tells_the_other(bench: RefereeBench) -> None:
@@ -253,7 +248,6 @@ def decline_is_technical(bench: RefereeBench) -> None:
     source="document 004 section 5.2.2",
     says="After a decline nobody is invited again, and nobody is asked for a choice.",
     mend="End the match when `accept` is false.",
-    needs=REPORTED,
     leniency="who declined may be invited again",
 )
 def decline_ends_the_match(bench: RefereeBench) -> None:
@@ -272,7 +266,6 @@ def decline_ends_the_match(bench: RefereeBench) -> None:
     source="document 004 section 5.2.3",
     says="Where both decline nobody wins, 0-0.",
     mend="Report winner null and 0 points for both where both fail.",
-    needs=REPORTED,
     leniency="a result of both is read in many spellings",
 )
 def decline_of_both(bench: RefereeBench) -> None:
@@ -293,7 +286,6 @@ def decline_of_both(bench: RefereeBench) -> None:
     source="document 001 section 4.1",
     says="A player that does not answer the invitation is invited again, and then takes part.",
     mend="Send GAME_INVITATION again, up to three times, where no answer came in 5 seconds.",
-    needs=REPORTED,
     is_slow=True,
     leniency="a player of ours answers the first one",
 )
@@ -365,7 +357,6 @@ def timeout_says_which_retry(bench: RefereeBench) -> None:
     source="document 001 section 4.1",
     says="Who never answers the invitation loses after three retries, and the other wins.",
     mend="Give the match to the other player when all retries are over.",
-    needs=REPORTED,
     is_slow=True,
 )
 def join_silence_loses(bench: RefereeBench) -> None:
@@ -387,7 +378,6 @@ def _expect_at_most(record: Record, name: str) -> None:
     source="document 001 section 4.2",
     says="A player that does not choose in time is asked again, and its choice counts then.",
     mend="Send CHOOSE_PARITY_CALL again, up to three times, where no answer came in 30 seconds.",
-    needs=REPORTED,
     is_slow=True,
     leniency="a player of ours answers the first one",
 )
@@ -402,7 +392,6 @@ def move_is_retried(bench: RefereeBench) -> None:
     source="document 004 section 14.2",
     says="Answers that come late, and within 5 seconds to join and 30 to choose, count.",
     mend="Wait 5 seconds for a join and 30 for a choice.",
-    needs=REPORTED,
     is_slow=True,
     leniency="a player of ours answers at once",
 )
@@ -422,7 +411,6 @@ def move_has_its_time(bench: RefereeBench) -> None:
     source="document 001 section 4.2",
     says="Who never chooses loses after three retries, and the other wins.",
     mend="Give the match to the other player when all retries are over.",
-    needs=REPORTED,
     implies=("referee.player.refuses",),
     is_slow=True,
 )
@@ -439,7 +427,6 @@ def move_silence_loses(bench: RefereeBench) -> None:
     source="document 000 section 2.9.4",
     says="A player that answers its call with an error alone loses in the end.",
     mend="Treat a JSON-RPC error as no answer: ask again, then give the match to the other.",
-    needs=REPORTED,
     is_slow=True,
 )
 def player_refuses(bench: RefereeBench) -> None:
@@ -453,7 +440,6 @@ def player_refuses(bench: RefereeBench) -> None:
     source="document 000 section 2.9.4",
     says="A player that answers with HTTP 500 alone loses in the end.",
     mend="Treat HTTP 500 as E009: ask again, then give the match to the other.",
-    needs=REPORTED,
     is_slow=True,
 )
 def player_breaks(bench: RefereeBench) -> None:
@@ -467,7 +453,6 @@ def player_breaks(bench: RefereeBench) -> None:
     source="document 004 section 9.2.3",
     says="A player that answers with what is no JSON loses in the end.",
     mend="Catch what your JSON parser raises: ask again, then give the match to the other.",
-    needs=REPORTED,
     is_slow=True,
 )
 def player_babbles(bench: RefereeBench) -> None:
@@ -481,7 +466,6 @@ def player_babbles(bench: RefereeBench) -> None:
     source="document 001 section 9.4",
     says="A player that nobody can reach loses in the end, and the other wins.",
     mend="Catch refused connections: try again, then give the match to the other.",
-    needs=REPORTED,
     is_slow=True,
 )
 def player_is_away(bench: RefereeBench) -> None:
@@ -495,7 +479,6 @@ def player_is_away(bench: RefereeBench) -> None:
     source="document 000 section 2.9.4",
     says="A match whose players are both away ends without a winner.",
     mend="Report winner null where both players fail.",
-    needs=REPORTED,
     is_slow=True,
 )
 def both_are_away(bench: RefereeBench) -> None:

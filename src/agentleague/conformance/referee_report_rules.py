@@ -32,7 +32,7 @@ from agentleague.conformance.registering import registered
 from agentleague.conformance.rules import OURS, Broken, NotReached, Rules, Tier
 from agentleague.protocol.messages import PROTOCOL
 
-REPORTS = Rules("referee")
+REPORTS = Rules("referee", needs=REPORTED)
 MUST, SHOULD, ROBUST, PLUS = Tier
 
 
@@ -60,7 +60,6 @@ def report_is_sent(bench: RefereeBench) -> str | None:
     source="document 004 section 7.1.3",
     says="The result is told by a MATCH_RESULT_REPORT.",
     mend="Send the result as a MATCH_RESULT_REPORT, also where the start was answered with it.",
-    needs=REPORTED,
     leniency="the result in the answer to the start is taken as a report",
 )
 def report_is_a_message(bench: RefereeBench) -> None:
@@ -84,7 +83,6 @@ def reported(bench: RefereeBench, name: str = "decisive") -> tuple[Record, Recei
     source="document 001 section 5.1",
     says="A report has the `match_id` that the manager gave the match.",
     mend="Use the match_id of the assignment in MATCH_RESULT_REPORT.",
-    needs=REPORTED,
 )
 def report_names_the_match(bench: RefereeBench) -> None:
     record, report = reported(bench)
@@ -99,7 +97,6 @@ def report_names_the_match(bench: RefereeBench) -> None:
     source="document 001 section 5.1",
     says="A report has the `league_id` and the `round_id` of the match.",
     mend="Use the league_id and round_id of the assignment in MATCH_RESULT_REPORT.",
-    needs=REPORTED,
     leniency="the match alone tells which it is",
 )
 def report_names_league_and_round(bench: RefereeBench) -> None:
@@ -117,7 +114,6 @@ def report_names_league_and_round(bench: RefereeBench) -> None:
     source="document 001 section 5.1",
     says="A report names the winner by the rules of the game, and nobody where it is a draw.",
     mend="Put the winner's id into result.winner, and null where it is a draw.",
-    needs=REPORTED,
     implies=("referee.report.score",),
 )
 def report_winner(bench: RefereeBench) -> None:
@@ -140,7 +136,6 @@ def report_winner(bench: RefereeBench) -> None:
     source="document 004 section 7.1.2",
     says="A report gives 3 points for a win, 1 for a draw, 0 for a loss.",
     mend="Put the points of both players under their ids into result.score.",
-    needs=REPORTED,
     leniency="the points are computed from the winner",
 )
 def report_score(bench: RefereeBench) -> None:
@@ -179,7 +174,6 @@ def report_agrees(bench: RefereeBench) -> None:
     source="document 001 section 5.1",
     says="MATCH_RESULT_REPORT has every field that document 001 gives it.",
     mend="Put all fields of document 001 section 5.1 into the report.",
-    needs=REPORTED,
     leniency="match and winner are enough",
 )
 def report_has_all_fields(bench: RefereeBench) -> None:
@@ -210,7 +204,6 @@ def report_after_game_over(bench: RefereeBench) -> None:
     source="document 001 section 5.1",
     says="A report that was acknowledged is not sent again.",
     mend="Send one report a match, and again only while no answer came.",
-    needs=REPORTED,
     leniency="a report that comes again is a duplicate, and counts once",
 )
 def report_is_sent_once(bench: RefereeBench) -> None:

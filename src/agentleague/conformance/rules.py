@@ -87,17 +87,22 @@ class NotReached(Exception):
 
 
 class Rules:
-    """The rules of one role, in the order in which they are tried."""
+    """The rules of one role, in the order in which they are tried.
 
-    def __init__(self, role: str) -> None:
+    Each of them needs the same, unless it says otherwise.
+    """
+
+    def __init__(self, role: str, needs: tuple[str, ...] = ()) -> None:
         self.role = role
+        self._needs = needs
         self._rules: dict[str, Rule] = {}
 
     def rule(self, name: str, tier: Tier, **said: Any) -> Callable[[Check], Check]:
         """Add a rule whose check is the decorated function; `said` are the fields of `Rule`."""
 
         def add(check: Check) -> Check:
-            self.add(Rule(id=f"{self.role}.{name}", tier=tier, check=check, **said))
+            given = {"needs": self._needs} | said
+            self.add(Rule(id=f"{self.role}.{name}", tier=tier, check=check, **given))
             return check
 
         return add
