@@ -490,6 +490,17 @@ def test_how_a_match_ended_is_said_as_its_player_sees_it(result, said):
     assert role.news[-1] == said
 
 
+def test_how_a_match_ended_names_the_opponent_as_far_as_it_is_known():
+    role, result = a_player(), GameResult("WIN", "P01", choices={"P01": "even", "P02": "odd"})
+
+    ask(role, GameOver(result, **GAME))
+    ask(role, LeagueStandingsUpdate(round_id=1, standings=[StandingRow(1, "P02", "Bob")]))
+    ask(role, GameOver(result, **GAME | {"match_id": "R2M1"}))
+
+    first, second = [each for each in role.news if "against" in each]
+    assert (first, second) == ("R1M1 against P02: won.", "R2M1 against P02 Bob: won.")
+
+
 def test_a_round_with_a_bye_has_no_opponent():
     seen = seen_by("P05", ANNOUNCED)
 

@@ -239,9 +239,10 @@ class Player(agent.Agent):
         is_new, is_another = self.memory.over(message, me)
         if is_new:
             again = "again, since its first result was lost: " if is_another else ""
-            self.news.append(_result_in_words(message, me, again))
+            match = self.memory.history[-1]
+            self.news.append(_result_in_words(message, match, again))
             if self.hook_calls is not None:
-                self.hook_calls.append(HookCall("result", self.memory.history[-1]))
+                self.hook_calls.append(HookCall("result", match))
             # Before it is registered it has still to show the one of its last run.
             if is_sealed and self._registration.match_tokens and self.agent_id:
                 self._registration.keep(message.receipt)
@@ -575,12 +576,13 @@ def _error_name(message: messages.GameError) -> str:
     return f"{message.error_name}: " if message.error_name else ""
 
 
-def _result_in_words(message: messages.GameOver, player_id: str, again: str = "") -> str:
+def _result_in_words(message: messages.GameOver, match: Mapping[str, Any], again: str) -> str:
+    """`R1M1 against P02 Bob: won.`, and why; with what is known of the opponent."""
     result = message.game_result
-    ended = "drawn" if result.status == "DRAW" else "lost"
-    if result.winner_player_id == player_id:
-        ended = "won"
-    return f"{message.match_id}: {again}{ended}. {result.reason}".rstrip()
+    ended = "won" if match["won"] else "drawn" if result.status == "DRAW" else "lost"
+    known = [each for each in (match["opponent_id"], match["opponent_name"]) if each]
+    against = " ".join(["", "against", *known]) if known else ""
+    return f"{message.match_id}{against}: {again}{ended}. {result.reason}".rstrip()
 
 
 def seen_by(player_id: str, message: messages.RoundAnnouncement) -> dict[str, Any]:
