@@ -8,7 +8,7 @@ import pytest
 from msgspec import Raw
 
 from agentleague.errors import LeagueError, MatchMismatch
-from agentleague.games import tic_tac_toe
+from agentleague.games import rock_paper_scissors, tic_tac_toe
 from agentleague.league.events import Disputed, MatchAssigned, MatchClosed, MatchRuled
 from agentleague.protocol.messages import Exchange
 from agentleague.records import player_story
@@ -321,6 +321,14 @@ def test_another_game_has_its_own_rules():
 
     assert "(R-GAME-11). Agent 2 (P02) could have taken other cells" in won
     assert failed.endswith("Agent 1 (P01) should send a legal move, exactly as it is named.")
+
+
+def test_a_reason_that_names_the_winner_does_not_name_it_twice():
+    throws = [(n, f"P0{1 + p}", ("rock", "paper")[p]) for n in range(2) for p in range(2)]
+
+    last = words(one_match(throws, game=rock_paper_scissors))[-1]
+
+    assert last.startswith("Agent 2 (P02) won: 2 to 0 after 2 throws.")
 
 
 def test_advice_follows_from_the_cause_and_from_the_last_verdict():

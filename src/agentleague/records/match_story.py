@@ -309,7 +309,8 @@ def ending_of(facts: Facts) -> Ending | None:
         for each in losers
         if result.status != "DRAW" and game.luck
     ]
-    return Ending(f"{_won(facts, result)}: {reason}", [game.ends], lucky)
+    how = reason.removeprefix(f"{result.winner_player_id} won ")
+    return Ending(f"{_won(facts, result)}: {how}", [game.ends], lucky)
 
 
 def _forfeited(facts: Facts, losers: Iterable[str], reason: str) -> Ending:
