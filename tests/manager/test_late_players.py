@@ -105,7 +105,7 @@ def test_who_comes_late_to_a_round_robin_plays_from_the_next_cycle_on():
     league = in_round(2, cycles=2, late="play_remaining")
     late = league.add_player(name="Late")
     assert "P05 Late came late: plays from the next cycle on." in league.manager.news
-    assert "The league has begun: plays from the next cycle on." in late.role.news
+    assert "The league has begun: you play from the next cycle on." in late.role.news
     league.play()
 
     assert_complete(league)
@@ -231,7 +231,7 @@ def test_who_comes_late_is_alone_at_its_end_point_and_counts_in_the_limit():
     assert isinstance(first, LeagueRegisterResponse)
     assert (first.status, first.hint) == (
         "ACCEPTED",
-        "The league has begun: plays from stage 2 on.",
+        "The league has begun: you play from stage 2 on.",
     )
     assert "5 players are registered already" in second.hint
 

@@ -208,12 +208,12 @@ def added(league: League, event: PlayerRegistered) -> str:
     return f"{event.display_name} is {event.player_id}, and is called at {event.endpoint}{late}."
 
 
-def entry(league: League) -> str:
+def entry(league: League, plays: str = "plays") -> str:
     """From when on somebody plays who comes now, or is not in the table yet."""
     if league.entry != "now":
-        return f"plays from stage {league.progress.stage + 1} on" if league.entry else "plays not"
+        return f"{plays} from stage {league.progress.stage + 1} on" if league.entry else "plays not"
     is_cycle = league.progress.format.late == "cycle"
-    return f"plays from {'the next cycle' if is_cycle else f'round {league.round_id + 1}'} on"
+    return f"{plays} from {'the next cycle' if is_cycle else f'round {league.round_id + 1}'} on"
 
 
 def waiting(member: Member, source: str) -> str:

@@ -280,7 +280,8 @@ class Registration:
         )
         answer = self._player_answer(player_id, name, meta, token)
         if self._league.entry:
-            answer = replace(answer, hint=f"The league has begun: {notices.entry(self._league)}.")
+            entry = notices.entry(self._league, "you play")
+            answer = replace(answer, hint=f"The league has begun: {entry}.")
         return event, answer
 
     def _admit_new_referee(
