@@ -228,8 +228,8 @@ def test_a_player_that_acknowledges_first_and_pushes_its_answer_passes(ours):
 
 
 def one_match_at_a_time(around):
-    """Whoever is in a match refuses any other one, until GAME_OVER."""
-    own = []
+    """Whoever is in a match refuses any other one, until GAME_OVER of its round."""
+    own, rounds = [], []
 
     def before(passing):
         said, kind = message_in(passing.request), message_in(passing.request).get("message_type")
@@ -239,8 +239,9 @@ def one_match_at_a_time(around):
             error_as(passing, passing.request.fields.get("id"), code=-32000)
         elif kind == INVITATION:
             own[:] = [said.get("match_id")]
+            rounds[:] = [said.get("round_id")] if str(own[0]).startswith("R") else []
         elif kind == OVER and own == [said.get("match_id")]:
-            own.clear()
+            own[:] = own if rounds and rounds != [said.get("round_id")] else []
 
     return before, nothing
 

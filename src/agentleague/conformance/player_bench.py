@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agentleague.conformance.bench import LATE_MAX, Fields, now
 from agentleague.conformance.exchange import Answer
@@ -36,7 +37,7 @@ PLAYER_ID, OPPONENT_ID = "P01", "P02"
 TOKEN, REFEREE_TOKEN = "tok_P01_c0ffee", "tok_REF01_c0ffee"
 FORMS = ("tool", "choose", "type", "message", "bare", "lower", "mcp")
 MATCH_ID = re.compile(r'"match_id" ?: ?')
-NO_MATCH = "R0M0"
+OWN_ID, NO_MATCH = re.compile(r'"R(\d{1,9})M1"'), "R0M0"
 REGISTRATION = "LEAGUE_REGISTER_REQUEST"
 TAKEN = taken_by("manager")
 JOIN, CHOICE = "GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"
@@ -140,10 +141,11 @@ class PlayerBench(RegisteringBench):
 
     def end_matches(self) -> None:
         """Tell the end of all matches: some players are in one at a time, until it is over."""
-        told = msgspec.convert(self.game_over(Match(NO_MATCH, "conv-check-over", 1)), GameOver)
         while self._begun and self._ends_matches:
             match_id, dialect = self._begun.popitem()
-            body = dialect.write(told, self.next_id())
+            own = OWN_ID.fullmatch(match_id)
+            match = replace(_match(int(own[1]) if own else 1), match_id=NO_MATCH)
+            body = dialect.write(msgspec.convert(self.game_over(match), GameOver), self.next_id())
             body = body.replace(encode(NO_MATCH), match_id.encode())  # It may be no text.
             answer = self.peer.post(body, seconds=self.limits.game_over)
             if answer.status is None:
@@ -178,8 +180,7 @@ class PlayerBench(RegisteringBench):
     def match(self) -> Match:
         """A match that was never spoken of before; those before it are over."""
         self.end_matches()
-        number = next(self._rounds)
-        return Match(f"R{number}M1", f"conv-r{number}m1-001", number)
+        return _match(next(self._rounds))
 
     def invitation(self, match: Match, **fields: Any) -> Fields:
         """GAME_INVITATION, with the fields of documents 001 and 004."""
@@ -336,6 +337,10 @@ class PlayerBench(RegisteringBench):
     def close(self) -> None:
         self.referee.close()
         super().close()
+
+
+def _match(number: int) -> Match:
+    return Match(f"R{number}M1", f"conv-r{number}m1-001", number)
 
 
 def _match_ids(sent: bytes) -> list[str]:
