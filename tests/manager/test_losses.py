@@ -156,7 +156,7 @@ def test_new_draws_are_announced_by_their_generation_and_the_player_says_so():
     for player in players_of(league):
         said = " ".join(player.news)
         assert "draws anew what was not decided" in said
-        assert "R1M1: again, since its first result was lost: " in said
+        assert ": again, since its first result was lost: " in said
 
 
 def test_a_game_that_had_drawn_numbers_begins_again_from_its_first_turn():
