@@ -38,6 +38,7 @@ from agentleague.protocol.messages import (
     RoundAnnouncement,
     RoundCompleted,
 )
+from agentleague.records.match_story import in_words
 from agentleague.roles.effects import Address, Call, Record, Reply
 from agentleague.roles.settings import ManagerSettings
 from agentleague.roles.stimuli import Answered, Asked, Caller, Started, Woken
@@ -477,6 +478,14 @@ def test_match_tokens_and_end_points_reach_the_referee_and_never_another_player(
     assert over.auth_token.startswith("mtok_")
 
 
+def asked(league, query_type, **params):
+    """What the manager answers to a question of anybody."""
+    answers = []
+    query = LeagueQuery(query_type, query_params=params)
+    league.hosts[0].ask(query, Caller("127.0.0.1"), answers.append)
+    return answers[0].data
+
+
 def register_by_hand(league, url):
     """As a foreign agent would: a request, and whatever comes back is ignored."""
     transport = league.network.join("http://elsewhere/mcp", "player")
@@ -494,6 +503,19 @@ def test_a_round_begins_some_time_after_its_announcement_if_the_settings_say_so(
     league.run_until(lambda: league.league.decided_total == 1)
 
     assert 60.0 <= league.clock.now() - BEGAN < 61.0
+
+
+def test_a_match_of_an_announced_round_is_not_said_to_be_played():
+    league = MemoryLeague(players=2, referees=1, round_notice_seconds=60.0).fill()
+    league.run_until(lambda: league.league.round_id == 1)
+    announced, match = asked(league, "GET_STATUS"), asked(league, "GET_MATCH", match_id="R1M1")
+    league.run_until(lambda: league.manager.rounds.has_begun)
+
+    assert "Round 1 begins in 1 min." in league.manager.news
+    assert in_words(match["match"])[-1] == "There is no result yet. It begins in 1 min."
+    assert announced["round_begins_at"] == "2023-11-14T22:14:20Z"
+    assert "round_begins_at" not in asked(league, "GET_STATUS")
+    assert "awaited" not in asked(league, "GET_MATCH", match_id="R1M1")["match"]
 
 
 def test_a_measurement_ends_the_league_after_some_rounds():

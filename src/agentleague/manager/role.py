@@ -530,9 +530,9 @@ class Manager:
 
     def _live_match(self, data: dict[str, Any], is_organiser: bool) -> None:
         facts, assignments = data["match"], self._assignments
-        if words := assignments.awaited.in_words(facts["match_id"]):
-            facts["awaited"] = words
         if facts["state"] not in (None, "FINISHED") and self.league.phase is Phase.RUNNING:
+            words = self.rounds.notice or assignments.awaited.in_words(facts["match_id"])
+            facts |= {"awaited": words} if words else {}
             facts["state"] = assignments.leases.state(facts["match_id"]) or facts["state"]
 
     def _command(self, asked: Asked, message: messages.LeagueCommand) -> None:

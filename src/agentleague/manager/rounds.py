@@ -21,10 +21,12 @@ from agentleague.manager.broadcasts import Broadcasts
 from agentleague.manager.notices import ResultNotices
 from agentleague.manager.step import Step
 from agentleague.protocol.draws import CHAMPION
+from agentleague.protocol.printable import duration
 from agentleague.protocol.timestamps import moment
 from agentleague.roles.effects import End
 
 REMOVED = "was removed by the organiser"
+NOTICE_TOLD_SECONDS = 5.0  # Nobody wonders about a shorter one.
 
 
 class Rounds:
@@ -145,8 +147,10 @@ class Rounds:
         self.start_if_complete()
 
     def awaited(self) -> dict[str, Any]:
-        """Before the start: for how many it waits, and until when."""
+        """Before the start: for how many it waits, and until when; or when the round begins."""
         settings, found = self._settings, dict[str, Any]()
+        if self.notice_left:
+            found["round_begins_at"] = self._step.calendar.write(self._step.now + self.notice_left)
         if self._league.phase is not Phase.REGISTERING:
             return found
         if settings.players:
@@ -261,6 +265,8 @@ class Rounds:
         round_id = self._league.round_id
         until = self._step.now + self._settings.reply_seconds
         self._step.wake(keys.AnnouncementAnswersDue(round_id), until)
+        if self.notice_left >= NOTICE_TOLD_SECONDS:
+            self._step.notify(f"Round {round_id} begins in {duration(self.notice_left)}.")
         announcements = self._broadcasts.to_each_player(self._broadcasts.match_rows)
         self._step.outbox.send(announcements, keys.RoundAnnounced(round_id))
         if not self._unanswered:
@@ -304,6 +310,17 @@ class Rounds:
     def has_begun(self) -> bool:
         """Whether the matches of the round were handed out."""
         return self._begun == self._league.round_id
+
+    @property
+    def notice_left(self) -> float:
+        """For how many seconds more the round is only announced."""
+        begins_at = self._announced_at + self._settings.round_notice_seconds
+        return 0.0 if self.has_begun else max(0.0, begins_at - self._step.now)
+
+    @property
+    def notice(self) -> str:
+        """What its matches wait for while the round is only announced."""
+        return f"it begins in {duration(self.notice_left)}" if self.notice_left else ""
 
     def _forfeit_matches_of_removed(self) -> None:
         league = self._league

@@ -341,7 +341,7 @@ def _last(facts: Facts, in_full: bool) -> str:
     ending = ending_of(facts)
     if ending is None:
         more = f" I{one_line(facts.awaited)[1:]}." if facts.awaited else ""
-        if facts.awaited.startswith("it waits for another referee"):
+        if facts.awaited.startswith(("it waits for another referee", "it begins in ")):
             return f"There is no result yet.{more}"
         return f"It is being played: {facts.referee_id} has it, and there is no result yet.{more}"
     if facts.overruled:  # Neither rule nor advice counts any more.
