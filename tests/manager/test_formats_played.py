@@ -145,6 +145,20 @@ def test_with_fewer_players_than_thought_of_a_league_starts_and_says_what_is_cut
     )
 
 
+@pytest.mark.parametrize(("advance", "is_said"), [(2, True), (1, False), (0, False)])
+def test_that_a_cut_leaves_nobody_out_is_said_at_the_start(advance, is_said):
+    stages = [{"format": "groups", "groups": 2, "advance": advance}, KNOCKOUT]
+    league = a_league(4, stages=stages)
+
+    league.run_until(lambda: league.league.round_id == 1)
+
+    said = (
+        "All 4 go on after the groups: only the seeds of the knockout depend on that; lower "
+        "advance to leave some out."
+    )
+    assert (said in league.manager.news) == is_said
+
+
 def test_what_so_many_cannot_play_at_all_asks_for_more_players():
     league = a_league(5, stages=[{"format": "groups", "groups": 3}])
     league.run_until(lambda: league.league.players_total == 5)

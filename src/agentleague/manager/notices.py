@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from agentleague.dialects.complaints import in_vain, read_note
 from agentleague.league.adjudicator import Adjudicator
 from agentleague.league.events import Disputed, MatchClosed, PlayerRegistered
+from agentleague.league.formats.stage_words import titles
+from agentleague.league.formats.stages import StageProgress
 from agentleague.league.league import League
 from agentleague.league.match_records import MatchRecord
 from agentleague.league.match_result import dispute_in_words
@@ -248,6 +250,20 @@ def stage_begun(league: League) -> str:
     players = counted(len(progress.field), "player")
     stage = f"Stage {progress.stage} of {len(progress.stages)}"
     return f"{stage} begins: {progress.format.name}, {players}."
+
+
+def nobody_left_out(progress: StageProgress) -> str:
+    """A number is to go on from the stage that begins, and it is everybody; else nothing."""
+    field, options, stage = progress.field, progress.options, progress.stage
+    players = [each.player_id for each in field]
+    is_cut = stage < len(progress.stages) and options["advance"]
+    if not is_cut or len(progress.format.advancing(players, field, options, 0)) < len(field):
+        return ""
+    title, following = (each.lower() for each in titles(progress.stages)[stage - 1 : stage + 1])
+    return (
+        f"All {len(field)} go on after the {title}: only the seeds of the {following} depend on "
+        "that; lower advance to leave some out."
+    )
 
 
 def stages_left_out(league: League) -> str:

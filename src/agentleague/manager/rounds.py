@@ -220,8 +220,12 @@ class Rounds:
 
     def _tell_excess(self) -> None:
         progress = self._league.progress
-        for each in progress.format.excess(len(progress.field), progress.options):
+        excess = progress.format.excess(len(progress.field), progress.options)
+        for each in excess:
             self._step.notify(f"{each.fault}: {each.instead}.")
+        said = notices.nobody_left_out(progress)
+        if said and all(each.option != "advance" for each in excess):
+            self._step.notify(said)
 
     def _ends_at(self, stage: Stage) -> int | UnsetType:
         seconds = stage.options.get("seconds")
