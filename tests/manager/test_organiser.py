@@ -119,7 +119,10 @@ def test_when_the_time_to_start_has_come_the_last_one_who_was_missing_starts_the
     league.add_player(name="One")
     league.play()
     assert not league.league.has_started
-    assert "It is time to start, but a league needs two players" in league.manager.news[-1]
+    assert league.manager.news[-1] == (
+        "It is time to start. It begins by itself when enough are there: a league needs two "
+        "players, and 1 is registered: register more"
+    )
 
     league.add_player(name="Two")
     league.play()

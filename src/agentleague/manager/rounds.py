@@ -143,7 +143,9 @@ class Rounds:
         self._is_due = True
         missing = self.missing()
         if missing and self._league.phase is Phase.REGISTERING:
-            self._step.notify(f"It is time to start, but {missing}")
+            self._step.notify(
+                f"It is time to start. It begins by itself when enough are there: {missing}"
+            )
         self.start_if_complete()
 
     def awaited(self) -> dict[str, Any]:
