@@ -5,10 +5,13 @@ import json
 
 import pytest
 
+from agentleague.cli import output
 from agentleague.cli.commands import status
 from agentleague.errors import LeagueError
 from agentleague.league.events import LeagueEnded, LeaguePaused
+from agentleague.protocol import timestamps
 from agentleague.protocol.messages import Exchange
+from agentleague.runtime.clock import wall
 from agentleague.storage.directory import SETTINGS_NAME
 from agentleague.storage.lock import hold, publish, release
 from cli.test_standings import in_its_second_round, league, printed
@@ -152,6 +155,33 @@ def test_before_the_start_the_status_says_that_a_referee_is_missing(tmp_path, mo
     shown = [line.split() for line in done.stdout.splitlines()]
     assert ["Players", "2", "of", "3"] in shown
     assert ["Referees", "0", "of", "1;", "start", "one", "with:", "league", "referee"] in shown
+
+
+def in_seconds(seconds):
+    return timestamps.write(wall() + seconds)
+
+
+@pytest.mark.parametrize(
+    ("begins_at", "shown"),
+    [(in_seconds(3 * 3_600 + 60), "in 3 h"), ("noon", "at noon")],  # or a foreign manager's
+)
+def test_the_status_says_when_an_announced_round_begins(begins_at, shown):
+    facts = status._facts({"current_round": 1, "total_rounds": 3, "round_begins_at": begins_at})
+
+    assert facts["Begins"].startswith(shown)
+    assert "Round" not in status._facts({"status": "WAITING_FOR_REGISTRATIONS"})
+
+
+@pytest.mark.parametrize(
+    ("start_at", "shown"),
+    [
+        ("2126-12-01T18:00:00+01:00", "at 2126-12-01 18:00 UTC+01:00 (in "),
+        ("2020-12-01T18:00:00Z", "at 18:00 UTC (as soon as all are there that it needs), 4"),
+        ("tomorrow", "at tomorrow"),
+    ],
+)
+def test_the_time_of_the_start_is_told_as_persons_read_it(start_at, shown):
+    assert output.starting(start_at, 4).startswith(shown)
 
 
 def test_the_measures_say_what_is_wanted_and_whether_it_is_kept(tmp_path):

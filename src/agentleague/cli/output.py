@@ -66,17 +66,30 @@ def listed(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
-def starting(start_at: str, registered: object) -> str:
-    """`at 2026-12-01T18:00:00+01:00 (in 2 h 3 min), 4 registered`."""
+def time_until(at: str) -> str:
+    """`in 2 h 3 min`, `now`, or nothing for what is no timestamp: a foreign manager may send it."""
     from agentleague.protocol.timestamps import moment
     from agentleague.runtime.clock import wall
 
     try:
-        left = moment(start_at) - wall()
-    except ValueError:  # A foreign manager's.
+        left = moment(at) - wall()
+    except ValueError:
+        return ""
+    return f"in {duration(left)}" if left > 0 else "now"
+
+
+def starting(start_at: str, registered: object) -> str:
+    """`at 18:00 UTC+01:00 (in 2 h 3 min), 4 registered`."""
+    from datetime import datetime
+
+    when = time_until(start_at)
+    if not when:
         return f"at {start_at}"
-    when = f"in {duration(left)}" if left > 0 else "as soon as all are there that it needs"
-    return f"at {start_at} ({when}), {registered} registered"
+    if when == "now":
+        when = "as soon as all are there that it needs"
+    day = "%Y-%m-%d " if " d" in when else ""
+    clock = datetime.fromisoformat(start_at).strftime(f"{day}%H:%M %Z")
+    return f"at {clock} ({when}), {registered} registered"
 
 
 def how_far(league: "League") -> str:

@@ -7,7 +7,7 @@ import click
 
 from agentleague.cli import output
 from agentleague.cli.directory import dir_option, how_to_approve, manager_address, no_manager
-from agentleague.cli.progress import matches, round_in_words
+from agentleague.cli.progress import matches, number, round_in_words
 from agentleague.cli.reading import ask_manager, mark_reachable, read, reading_options
 from agentleague.errors import LeagueError
 from agentleague.league.league import Phase
@@ -41,7 +41,8 @@ LIVE = {  # what only a running manager knows: a line for each
     "refused_registrations": "Refused",
     "contradictions": "Contradictions",
 }
-WANTED = {"players_wanted", "referees_wanted", "starts_at"}  # It knows that, too, before the start.
+# It knows that, too, before the start, or while a round is only announced.
+WANTED = {"players_wanted", "referees_wanted", "starts_at", "round_begins_at"}
 VERDICTS = {True: "yes", False: "NO", None: ""}
 
 
@@ -66,10 +67,11 @@ def command(
     async def ask(source: Source) -> tuple[dict[str, Any], dict[str, Any]]:
         status = await source.ask("GET_STATUS")
         status.pop("you", None)
-        if status.get("status") != Phase.COMPLETED:
-            status |= await _now(source, directory)
         told = await ask_manager(directory, lambda manager: manager.ask("GET_STATUS")) or {}
         status |= {field: told[field] for field in (LIVE.keys() | WANTED) & told.keys()}
+        if status.get("status") != Phase.COMPLETED:
+            has_begun = "round_begins_at" not in status
+            status |= await _now(source, directory, has_begun=has_begun)
         return status, await source.ask("GET_METRICS") if with_metrics else {}
 
     status, metrics = read(directory, manager_url, ask)
@@ -87,14 +89,19 @@ def command(
         output.say(_of_directory(directory, status))
 
 
-async def _now(source: Source, directory: JournalPlace | None = None) -> dict[str, list[str]]:
-    """The matches in play and the agents that cannot be reached; empty if the source cannot say."""
+async def _now(
+    source: Source, directory: JournalPlace | None = None, *, has_begun: bool = True
+) -> dict[str, list[str]]:
+    """The matches in play and the agents that cannot be reached; empty if the source cannot say.
+
+    Those of a round that is only announced are given to referees, too, but not played yet.
+    """
     try:
         agents = await all_rows(source, "GET_AGENTS", "agents")
         await mark_reachable(agents, directory)
         at_work = [row for row in agents if row["kind"] == "referee" and row["open_matches"]]
         in_play: list[str] = []
-        for row in at_work:
+        for row in at_work if has_begun else ():
             answer = await source.ask("GET_AGENT", agent_id=row["agent_id"])
             in_play += answer["agent"]["at_matches"]
         lost = [row["agent_id"] for row in agents if row.get("reachable") is False]
@@ -129,8 +136,7 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
         "State": f"{status.get('status')}{f' ({mark})' if mark else ''}",
         "Game": status.get("game_type"),
         **_format(status),
-        "Round": round_in_words(status).removeprefix("Round "),
-        "Matches": matches(status).replace(" matches", ""),
+        **_rounds(status),
         "Players": f"{status.get('players')}{wanted['players']}{late}",
         "Referees": f"{status.get('referees')}{wanted['referees']}{start}",
     }
@@ -147,6 +153,18 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
     if status.get("ending"):
         facts["End"] = status["ending"]
     return facts
+
+
+def _rounds(status: dict[str, Any]) -> dict[str, str]:
+    """Which round runs, or will soon, and how many matches are over; nothing before the start."""
+    if not (number(status, "current_round") or number(status, "total_rounds")):
+        return {}
+    begins_at = status.get("round_begins_at")
+    return {
+        "Round": round_in_words(status).removeprefix("Round "),
+        **({"Begins": output.time_until(str(begins_at)) or f"at {begins_at}"} if begins_at else {}),
+        "Matches": matches(status).replace(" matches", ""),
+    }
 
 
 def _format(status: dict[str, Any]) -> dict[str, str]:
