@@ -177,7 +177,7 @@ class Lesson:
         again = self.player(bens, "Ben", "ben.py")
         assert f"Registered as {self.ids[self.ben]} " in again.until("Registered as ")
         assert f"{bens.address}:{self.world.player_port}/mcp and registers" not in again.said
-        again.until(f"{self.match_id}: ")
+        again.until(f"{self.match_id} against ")
         self.ids[again], self.ben = self.ids[self.ben], again
         self.round_id = int(self.match_id[1:].split("M")[0])  # The third, if he met Cut before.
         self.manager.until(f"Round {self.round_id} of {self.rounds} is over")

@@ -114,4 +114,4 @@ class Pair:
         assert code == 0, err
         assert self.manager.ended() == 0
         assert player.ended() == 0
-        assert "R1M1: " in player.said
+        assert "R1M1 against " in player.said

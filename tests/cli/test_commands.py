@@ -336,7 +336,7 @@ def test_the_manager_says_who_comes_and_how_far_the_league_is(tmp_path):
     assert "2 of 2 players, 1 referee." in said
     assert "Round 1 of 1 is over" in said
     assert "Registered as P0" in heard
-    assert "R1M1: " in heard
+    assert "R1M1 against P0" in heard
     assert "The league is over. P0" in heard
 
 

@@ -295,7 +295,7 @@ def test_a_game_is_told_its_options(tmp_path):
     told = league("match", "R1M1", "--dir", tmp_path / "cup").stdout
 
     assert " won 1 to 0 after " in played["matches"][0]["result"]["reason"]
-    assert " won 1 to 0 after " in told
+    assert " won: 1 to 0 after " in told
 
 
 BAD_OPTIONS = [

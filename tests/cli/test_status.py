@@ -157,18 +157,12 @@ def test_before_the_start_the_status_says_that_a_referee_is_missing(tmp_path, mo
     assert ["Referees", "0", "of", "1;", "start", "one", "with:", "league", "referee"] in shown
 
 
-def in_seconds(seconds):
-    return timestamps.write(wall() + seconds)
+def test_the_status_says_when_an_announced_round_begins():
+    in_three_hours = timestamps.write(wall() + 3 * 3_600 + 60)
+    for begins_at, shown in ((in_three_hours, "in 3 h"), ("noon", "at noon")):  # or a foreign one's
+        facts = status._facts({"current_round": 1, "total_rounds": 3, "round_begins_at": begins_at})
 
-
-@pytest.mark.parametrize(
-    ("begins_at", "shown"),
-    [(in_seconds(3 * 3_600 + 60), "in 3 h"), ("noon", "at noon")],  # or a foreign manager's
-)
-def test_the_status_says_when_an_announced_round_begins(begins_at, shown):
-    facts = status._facts({"current_round": 1, "total_rounds": 3, "round_begins_at": begins_at})
-
-    assert facts["Begins"].startswith(shown)
+        assert facts["Begins"].startswith(shown)
     assert "Round" not in status._facts({"status": "WAITING_FOR_REGISTRATIONS"})
 
 

@@ -228,7 +228,7 @@ def test_after_a_crash_the_history_of_this_league_goes_on_where_it_was():
         GameOver(over("R2M1").game_result, match_id="R2M1", league_id="league_x"), "P01"
     )
 
-    assert again == (False, False)
+    assert again == (None, False)
     assert [match["match_id"] for match in memory.history] == ["R1M1", "R2M1"]
     assert list(memory.past) == []
 
@@ -272,7 +272,7 @@ def test_only_the_newest_matches_are_known_to_be_over():
     for number in range(4):
         memory.over(over(f"R{number}M1"), "P01")
 
-    assert memory.over(over("R1M1"), "P01") == (False, False)
+    assert memory.over(over("R1M1"), "P01") == (None, False)
     assert memory.over(over("R0M1"), "P01")[0]
 
 
@@ -282,9 +282,9 @@ def test_a_match_that_is_drawn_anew_takes_the_place_of_the_first():
         memory.over(over(f"R{number}M1"), "P01")
     again = msgspec.structs.replace(over("R2M1"), draw=Draw("c", "00", generation=7))
 
-    assert memory.over(again, "P01") == (True, True)
-    assert memory.over(again, "P01") == (False, False)
-    assert memory.over(over("R2M1"), "P01") == (False, True)
+    assert memory.over(again, "P01") == (memory.history[-1], True)
+    assert memory.over(again, "P01") == (None, False)
+    assert memory.over(over("R2M1"), "P01") == (None, True)
 
     names = [match["match_id"] for match in memory.history]
     assert names == ["R1M1", "R3M1", "R4M1", "R2M1"]
@@ -297,7 +297,7 @@ def test_a_file_of_matches_may_hold_any_result():
 
     memory.recall([strange], "", "P01")
 
-    assert memory.over(over("R1M1"), "P01") == (False, False)
+    assert memory.over(over("R1M1"), "P01") == (None, False)
 
 
 def test_a_result_that_is_not_the_one_in_the_file_of_matches_contradicts_it():
@@ -306,8 +306,8 @@ def test_a_result_that_is_not_the_one_in_the_file_of_matches_contradicts_it():
 
     memory.recall(before.records(), "", "P01")
 
-    assert memory.over(over("R1M1"), "P01") == (False, False)
-    assert memory.over(over("R1M1", winner="P02"), "P01") == (False, True)
+    assert memory.over(over("R1M1"), "P01") == (None, False)
+    assert memory.over(over("R1M1", winner="P02"), "P01") == (None, True)
 
 
 def test_in_another_league_other_players_have_the_same_ids():

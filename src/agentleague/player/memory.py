@@ -188,8 +188,8 @@ class Memory:
             if (match["league_id"], match["player_id"]) == own:
                 self._remember(match, _known(match))
 
-    def over(self, message: GameOver, player_id: str) -> tuple[bool, bool]:
-        """Remember a match: whether it is new, or drawn anew, and whether it ended otherwise."""
+    def over(self, message: GameOver, player_id: str) -> tuple[Match | None, bool]:
+        """Remember a match: it, if it is new or drawn anew, and whether it ended otherwise."""
         result, former = message.game_result, self._ended.get((message.league_id, message.match_id))
         others = [each for each in result.choices if each != player_id]
         opponent_id = others[0] if others else None
@@ -212,7 +212,7 @@ class Memory:
         is_new = self._remember(match, known)
         lost = "lost" if result.winner_player_id else "drawn"
         self.results["won" if match["won"] else lost] += is_new
-        return is_new, is_another
+        return match if is_new else None, is_another
 
     def records(self) -> list[Mapping[str, Any]]:
         """The matches of this league for the next run, with the names that are known by now."""

@@ -236,10 +236,9 @@ class Player(agent.Agent):
         if self._draw_check.is_lost(message):
             return ack
         is_sealed = match_id not in self._foreign_referees.trusted
-        is_new, is_another = self.memory.over(message, me)
-        if is_new:
+        match, is_another = self.memory.over(message, me)
+        if match:
             again = "again, since its first result was lost: " if is_another else ""
-            match = self.memory.history[-1]
             self.news.append(_result_in_words(message, match, again))
             if self.hook_calls is not None:
                 self.hook_calls.append(HookCall("result", match))
@@ -580,8 +579,9 @@ def _result_in_words(message: messages.GameOver, match: Mapping[str, Any], again
     """`R1M1 against P02 Bob: won.`, and why; with what is known of the opponent."""
     result = message.game_result
     ended = "won" if match["won"] else "drawn" if result.status == "DRAW" else "lost"
-    known = [each for each in (match["opponent_id"], match["opponent_name"]) if each]
-    against = " ".join(["", "against", *known]) if known else ""
+    against = f" against {match['opponent_id']}" if match["opponent_id"] else ""
+    if match["opponent_name"]:
+        against += f" {match['opponent_name']}"
     return f"{message.match_id}{against}: {again}{ended}. {result.reason}".rstrip()
 
 
