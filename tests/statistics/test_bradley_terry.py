@@ -1,6 +1,7 @@
 """Ratings: known values, independent of order, with intervals that hold what they promise."""
 
 import math
+from itertools import combinations
 from random import Random
 
 import pytest
@@ -76,6 +77,18 @@ def test_drawn_games_tell_more_than_as_many_won_and_lost():
 
     assert drawn["A"].elo == pytest.approx(decided["A"].elo, abs=1e-6)
     assert drawn["A"].deviation < 0.6 * decided["A"].deviation
+
+
+def test_draws_of_others_do_not_make_a_player_surer_who_never_draws():
+    alike = ["B", "C", "D", "E", "F"]
+    decided = [Game("A", each, score) for each in alike for score in (0, 1)]
+    pairs = [*combinations(alike, 2)]
+    drawn = [Game(*pair, 0.5) for pair in pairs * 2]
+    none_drawn = [Game(*pair, score) for pair in pairs for score in (0, 1)]
+
+    lone, usual = rated([*decided, *drawn])["A"], rated([*decided, *none_drawn])["A"]
+
+    assert lone.deviation > 0.8 * usual.deviation
 
 
 def test_an_interval_of_95_percent_holds_the_truth_about_so_often():

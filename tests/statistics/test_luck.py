@@ -30,6 +30,13 @@ def test_the_share_of_draws_stays():
     assert compared(games, Random(1)).as_far == pytest.approx(500, abs=50)
 
 
+def test_drawn_matches_stay_drawn():
+    games = [Game("A", "B", 1)] * 2 + [Game("C", "D", 0.5)] * 8
+
+    # C and D who choose alike draw whatever the coins say; those of A and B agree in half.
+    assert compared(games, Random(1)).as_far == pytest.approx(500, abs=50)
+
+
 def test_the_leagues_of_luck_are_spread_out_as_often_as_they_should_be(monkeypatch):
     monkeypatch.setattr(luck, "LEAGUES_MAX", 100)
     rng = Random(2)

@@ -10,15 +10,16 @@ who won every match finite, and joins players who never met, not even through ot
 How sure a rating is follows from the curvature of the likelihood at its peak: errors are about
 normally distributed, with its inverse as their covariance. They are errors against the mean of all,
 since the results say nothing about all players together. Drawn games scatter less than won and lost
-ones, so all games weigh more, the more of them are drawn. The covariance is computed whole for up
-to EXACT_MAX players. For more, errors are drawn from the same distribution by solving a sparse
-system for each draw, and only what opponents add to the variance of a player is estimated from the
-draws (Papandreou and Yuille 2011).
+ones, so games weigh more, the more of them are drawn; but those of a pair that draws less often
+than all do weigh less: who alone always chooses odd never draws, while the others do all the time.
+The covariance is computed whole for up to EXACT_MAX players. For more, errors are drawn from the
+same distribution by solving a sparse system for each draw, and only what opponents add to the
+variance of a player is estimated from the draws (Papandreou and Yuille 2011).
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter, mul
 from random import Random
 from typing import NamedTuple
@@ -29,6 +30,7 @@ DRAWS = 50  # from which the deviations of more players are estimated
 SWEEPS_MAX = 2_000
 PRECISION = 1e-9  # of a strength, when nothing changes any more
 STEP_MAX = 2.0  # of a strength at once: far from its peak a curve is nearly straight
+USUAL = 2  # games that every pair is given besides, drawn as often as all are
 SOLVED = 1e-3  # of a draw: far less than it differs from the next one
 Z50, Z95 = 0.674490, 1.959964  # deviations to both sides that hold 50 % and 95 %
 
@@ -63,11 +65,10 @@ class Strengths:
 
     def __init__(self, games: Iterable[Game], spread: float | None = None) -> None:
         met = defaultdict[str, dict[str, int]](lambda: defaultdict(int))
+        decided = Counter[tuple[str, str]]()
         scores = defaultdict[str, float](float)
-        decided = total = 2  # As if two more had been decided: drawn games alone prove little.
         for first, second, score in games:
-            total += 1
-            decided += score != 0.5
+            decided[min(first, second), max(first, second)] += score != 0.5
             met[first][second] += 1
             met[second][first] += 1
             scores[first] += score
@@ -78,7 +79,8 @@ class Strengths:
         self.matches = [sum(n for _, n in row) for row in self._met]
         prior = _drawn_against_0 if spread is None else _normal((ELO / spread) ** 2)
         strengths = _fitted(self._met, [scores[each] for each in self.players], prior)
-        self._curvature = _Curvature(self._met, strengths, total / decided, prior)
+        by_place = {(place[a], place[b]): n for (a, b), n in decided.items()}
+        self._curvature = _Curvature(_telling(self._met, by_place), strengths, prior)
         self.elos = [ELO * it for it in strengths]
 
     def errors(self, rng: Random) -> list[float]:
@@ -121,6 +123,7 @@ def parts(games: Iterable[Game]) -> list[list[str]]:
 
 
 Met = Sequence[Sequence[tuple[int, int]]]  # by player: opponents, and how often they met
+Telling = Sequence[Sequence[tuple[int, float]]]  # by player: opponents, and what their games weigh
 Prior = Callable[[float], tuple[float, float]]  # what a strength adds to slope and curvature
 
 
@@ -158,22 +161,36 @@ def _fitted(met: Met, scores: Sequence[float], prior: Prior) -> list[float]:
     return strengths
 
 
+def _telling(met: Met, decided: Mapping[tuple[int, int], int]) -> Telling:
+    """As much as how many decided games the games of each pair tell.
+
+    As if two more of all had been decided: drawn games alone prove little.
+    """
+    share = (sum(decided.values()) + 2) / (sum(n for row in met for _, n in row) / 2 + 2)
+    rows: list[list[tuple[int, float]]] = []
+    for one, row in enumerate(met):
+        own = [(n, decided[min(one, other), max(one, other)]) for other, n in row]
+        least = [max(share, (won + USUAL * share) / (n + USUAL)) for n, won in own]
+        rows.append([(other, n / it) for (other, n), it in zip(row, least, strict=True)])
+    return rows
+
+
 class _Curvature:
     """The negative second derivatives of the likelihood: a sparse, positive matrix."""
 
-    def __init__(self, met: Met, strengths: Sequence[float], weight: float, prior: Prior) -> None:
+    def __init__(self, telling: Telling, strengths: Sequence[float], prior: Prior) -> None:
         powers = [math.exp(it) for it in strengths]
         self._known = [prior(it)[1] for it in strengths]
         self._weights = [
             [
-                n * weight * powers[one] * powers[other] / (powers[one] + powers[other]) ** 2
+                n * powers[one] * powers[other] / (powers[one] + powers[other]) ** 2
                 for other, n in row
             ]
-            for one, row in enumerate(met)
+            for one, row in enumerate(telling)
         ]
-        self._others = [[other for other, _ in row] for row in met]
+        self._others = [[other for other, _ in row] for row in telling]
         self._diagonal = [it + sum(row) for it, row in zip(self._known, self._weights, strict=True)]
-        self._roots = self._inverted() if len(met) <= EXACT_MAX else []
+        self._roots = self._inverted() if len(telling) <= EXACT_MAX else []
 
     def _inverted(self) -> list[list[float]]:
         """Columns of the inverse of the matrix's lower root: their products are the covariance."""

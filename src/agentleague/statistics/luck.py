@@ -1,9 +1,11 @@
 """How far a table is from what luck alone would give.
 
-Who met whom stays, and so does how many matches were drawn; which ones, and who won the others, is
-drawn anew, each winner by a coin. How often such a table is as spread out as the real one says how
-well luck alone explains it. A table is as spread out as its wins minus losses are, not its points:
-who draws less often has more of those, and is no better. Nothing is assumed about strengths.
+Who met whom stays, and so do the drawn matches; who won the others is drawn anew, each by a coin.
+How often such a table is as spread out as the real one says how well luck alone explains it. Which
+matches are drawn is no luck: in even/odd two that choose alike always draw, and who alone chooses
+otherwise never does, so coins alone spread it farther. A table is as spread out as its wins minus
+losses are, not its points: who draws less often has more of those, and is no better. Nothing is
+assumed about strengths.
 """
 
 from collections.abc import Sequence
@@ -46,15 +48,13 @@ def compared(games: Sequence[Game], rng: Random) -> Luck | None:
     for game in games:
         place.setdefault(game.first, len(place))
         place.setdefault(game.second, len(place))
-    pairs = [(place[game.first], place[game.second]) for game in games]
-    real = _spread(len(place), pairs, [round(2 * game.score) - 1 for game in games])
-    drawn = sum(game.score == 0.5 for game in games)
+    decided = [game for game in games if game.score != 0.5]
+    pairs = [(place[game.first], place[game.second]) for game in decided]
+    real = _spread(len(place), pairs, [round(2 * game.score) - 1 for game in decided])
     leagues = max(LEAGUES_MIN, min(LEAGUES_MAX, EFFORT_MAX // len(games)))
     as_far = 0
     for _ in range(leagues):
-        results = rng.choices((1, -1), k=len(games) - drawn) + [0] * drawn
-        rng.shuffle(results)
-        as_far += _spread(len(place), pairs, results) >= real
+        as_far += _spread(len(place), pairs, rng.choices((1, -1), k=len(pairs))) >= real
     return Luck(as_far, leagues)
 
 
