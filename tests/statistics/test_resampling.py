@@ -134,6 +134,17 @@ def test_with_so_many_more_about_half_of_those_who_differ_so_are_separated():
     assert 0.3 < clear / 60 < 0.7
 
 
+def test_how_many_more_does_not_depend_on_chance_where_players_seem_equal():
+    games = [*met("A", "B", won=5, lost=4), *met("B", "C", won=5, lost=4)]
+    games += [*met("C", "D", won=5, lost=4), *met("A", "D", won=5, lost=4)]
+
+    counts = {tuple(place.more for place in ranking(games, seed).places) for seed in range(5)}
+
+    ((first, _, _, last),) = counts
+    assert (spread_of(games), last) == (10, 0)
+    assert 200 < first < 2_000
+
+
 def test_players_who_are_180_elo_apart_are_separated_by_few_matches():
     first, second = ranking(met("A", "B", won=11, lost=4)).places[:2]
 

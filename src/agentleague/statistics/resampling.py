@@ -79,10 +79,9 @@ def ranked(games: Sequence[Game], rng: Random) -> Ranking:
     groups = _groups(draws, len(order))
     places = []
     for n, rating in enumerate(enough):
-        matches = min(each.matches for each in enough[n : n + 2])
-        pairs = [(drawn[n], drawn[n + 1]) for drawn in draws] if n + 1 < len(enough) else ()
-        apart = rating.elo - enough[n + 1].elo if pairs else 0.0
-        more = _more(pairs, apart, matches, spread) if pairs else 0
+        below = enough[n + 1 : n + 2]
+        better = sum(drawn[n] > drawn[n + 1] for drawn in draws) if below else count
+        more = 0 if better >= CLEAR * count else _more(rating, *below, len(ratings), spread)
         places.append(Place(rating, n + 1, ranks[n], groups[n], more))
     return Ranking([*places, *few], count)
 
@@ -129,24 +128,20 @@ def _groups(draws: Sequence[Sequence[float]], size: int) -> list[int]:
     return groups
 
 
-def _more(
-    pairs: Sequence[tuple[float, float]], apart: float, matches: int, spread: float
-) -> int | None:
+def _more(above: Rating, below: Rating, players: int, spread: float) -> int | None:
     """How many more matches of both, against the same players, would make their difference clear,
     if in truth they are as far apart as their ratings.
 
     After m matches, each of which tells i of a difference, what is drawn has the mean
     apart * m i / (m i + s) and the deviation 1 / sqrt(m i + s), where s is what the spread tells:
     it draws them together. That is clear from the root of a square equation on. The spread would be
-    found to be no smaller than that of two players who are so far apart.
+    found to be no smaller than if only these two differed.
     """
-    if sum(one > other for one, other in pairs) >= CLEAR * len(pairs):
-        return 0
-    mean = sum(one - other for one, other in pairs) / len(pairs)
-    variance = sum((one - other - mean) ** 2 for one, other in pairs) / len(pairs)
-    of_spread = 1 / (2 * spread**2)
-    of_matches = max(1 / variance - of_spread, 0.0) / matches
-    least = 1 / (2 * max(spread, apart / 2) ** 2)
+    apart, matches = above.elo - below.elo, min(above.matches, below.matches)
+    # Deviations are those from the mean of all; two of few differ more from each other.
+    variance = (above.deviation**2 + below.deviation**2) * players / (players - 1)
+    of_matches = 1 / (variance * matches)
+    least = 1 / (2 * max(spread**2, (USUAL**2 + apart**2 / 2) / players))
     square = (CLEAR_Z / apart) ** 2 if apart > 0 else math.inf
     needed = (square + math.sqrt(square * (square + 4 * least))) / 2
     if needed > of_matches * (matches + MORE_MAX):
