@@ -3,7 +3,7 @@
 import pytest
 
 from agentleague.games import even_odd, tic_tac_toe
-from agentleague.league.events import MatchRuled, RoundEnded
+from agentleague.league.events import MatchRuled, RegistrationDisplaced, RoundEnded
 from agentleague.records.ratings import (
     Decided,
     RatedLeague,
@@ -113,7 +113,7 @@ def test_of_very_many_players_chances_of_each_rank_are_left_out(monkeypatch):
     ("text", "verdict"),
     [
         ("+", "Too few matches to say anything: ranks need two players with 3 or more."),
-        ("+" * 30 + "-", "Ann is better than all others, with a chance of at least 95 %."),
+        ("+" * 30 + "-", "Ann is better than each of the others, with a chance of at least 95 %."),
         ("+-+-", "Nobody leads by rating. All players are too close to call."),
         (
             "++-" * 4,
@@ -161,6 +161,23 @@ def test_who_played_too_little_is_last_and_it_is_said():
     assert facts["notes"] == ["1 player with fewer than 3 matches: too few for a rank."]
 
 
+def test_who_has_no_match_that_counts_is_named():
+    names = {**ANN_AND_BOB, "P03": ("Cy", ""), "P04": ("Di", "")}
+    rows = [*results("++++"), *results("t", players=("P03", "P01"))]
+
+    facts = statistics([RatedLeague("cup", "chess", names, rows)], with_forfeits=False)
+
+    assert facts["notes"][-1] == "Without a match that counts, and so without a rating: Cy, Di."
+    assert statistics([RatedLeague("cup", "chess", names, [])])["notes"] == []
+
+
+def test_a_player_that_was_displaced_is_nobody():
+    league = Decisions(3)
+    league.record(RegistrationDisplaced("P02", "P03"))
+
+    assert results_of(league.league).players.keys() == {"P01", "P03"}
+
+
 def test_one_who_alone_played_enough_is_not_first_with_certainty():
     """As the champion of a small knockout, who plays more matches than anybody else."""
     names = {**ANN_AND_BOB, "P03": ("Cy", "")}
@@ -176,7 +193,7 @@ def test_one_who_alone_played_enough_is_not_first_with_certainty():
     ("text", "verdict"),
     [
         ("+-+-+", "Ann leads. All with 3 matches or more are too close to call."),
-        ("+" * 30 + "-", "Ann is better than all others with 3 matches or more, with a chance of"),
+        ("+" * 30 + "-", "Ann is better than each of the others with 3 matches or more, with"),
     ],
 )
 def test_a_verdict_says_nothing_of_those_who_played_too_little(text, verdict):

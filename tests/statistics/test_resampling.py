@@ -73,6 +73,15 @@ def test_a_group_is_measured_from_its_first_so_neighbours_do_not_chain():
     assert groups.count(1) < len(strengths) - 2
 
 
+def test_who_played_little_may_be_the_best_also_below_one_who_clearly_is_not():
+    games = [*met("A", "B", won=100, lost=60), *met("C", "B", won=2, lost=3)]
+    best, weaker, unknown = ranking(games).places
+
+    assert best.rating.player + weaker.rating.player + unknown.rating.player == "ABC"
+    assert (weaker.chance(1) < 0.05, unknown.chance(1) > 0.1) == (True, True)
+    assert [each.group for each in (best, weaker, unknown)] == [1, 1, 1]
+
+
 def test_equal_players_are_seldom_called_different():
     rng = Random(11)
     called = [

@@ -68,11 +68,15 @@ def results_of(league: League, game: Rules | None = None) -> RatedLeague:
 
 def played_in(league: League, results: Iterable[Result], game: Rules | None) -> RatedLeague:
     """A league with these results."""
-    rules, players = league.rules, league.roster.players.values()
+    rules, roster = league.rules, league.roster
     return RatedLeague(
         rules.league_id,
         rules.game_type,
-        {each.agent_id: (each.display_name, each.version) for each in players},
+        {
+            player_id: (each.display_name, each.version)
+            for player_id, each in roster.players.items()
+            if player_id not in roster.displaced
+        },
         results,
         is_luck(game, rules.rules.game_options) if game else None,
     )
@@ -96,6 +100,8 @@ def statistics(
         found = (_row(people, place, ranks, is_luck is True) for place in places)
         rows += [row | {"part": number} for row in found]
     compared = luck.compared(games, rng)
+    rated = {player for game in (*games, *forfeits) for player in (game.first, game.second)}
+    unrated = [name for player, name in people.names.items() if player not in rated]
     return {
         "leagues": [each.league_id for each in leagues],
         "matches": len(games) + len(forfeits),
@@ -109,7 +115,7 @@ def statistics(
         "luck": _luck(leagues, is_luck, compared),
         "luck_share": compared and compared.as_far / compared.leagues,
         "notes": [
-            *_notes(rows, kinds, with_forfeits),
+            *_notes(rows, kinds, unrated, with_forfeits),
             *people.notes(leagues),
         ],
     }
@@ -253,7 +259,7 @@ def _verdict(rows: Sequence[Mapping[str, Any]], is_luck: bool) -> str:
     if len(together) == 1 and is_luck:
         return f"{first} is clearly ahead of all others{which}."
     if len(together) == 1:
-        return f"{first} is better than all others{which}, with a chance of at least 95 %."
+        return f"{first} is better than each of the others{which}, with a chance of at least 95 %."
     close = (
         f"All{which or ' players'}"
         if len(together) == len(ranked)
@@ -286,7 +292,10 @@ def _luck(leagues: Sequence[RatedLeague], is_luck: bool | None, compared: luck.L
 
 
 def _notes(
-    rows: Sequence[Mapping[str, Any]], kinds: Counter[str], with_forfeits: bool
+    rows: Sequence[Mapping[str, Any]],
+    kinds: Counter[str],
+    unrated: Sequence[str],
+    with_forfeits: bool,
 ) -> Iterable[str]:
     forfeits, void = kinds["TECHNICAL_LOSS"], kinds["NO_CONTEST"]
     if forfeits:
@@ -298,6 +307,8 @@ def _notes(
     few = sum(not row["rank"] for row in rows)
     if few and few < len(rows):
         yield f"{counted(few, 'player')} with fewer than {MATCHES_MIN} matches: too few for a rank."
+    if rows and unrated:
+        yield f"Without a match that counts, and so without a rating: {_listed(unrated)}."
 
 
 def _apart(games: Sequence[Game]) -> list[list[Game]]:

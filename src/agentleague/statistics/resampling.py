@@ -37,7 +37,7 @@ class Place(NamedTuple):
     rating: Rating
     rank: int = 0  # 0: it played too few matches
     drawn: Sequence[int] = ()  # the ranks that it had in all draws, sorted
-    group: int = 0  # 1, 2, ...: players of a group are too close to its first to call
+    group: int = 0  # 1, 2, ...: all of later groups are clearly weaker than its first
     # How many more matches of both would tell it from the next; None: never at this difference.
     more: int | None = 0
 
@@ -78,10 +78,10 @@ def ranked(games: Sequence[Game], rng: Random) -> Ranking:
     ranks = _ranks(draws, len(order))
     groups = _groups(draws, len(order))
     places = []
-    for n, rating in enumerate(enough):
-        below = enough[n + 1 : n + 2]
-        better = sum(drawn[n] > drawn[n + 1] for drawn in draws) if below else count
-        more = 0 if better >= CLEAR * count else _more(rating, *below, len(ratings), spread)
+    for n, (rating, below) in enumerate(zip(enough, [*enough[1:], None], strict=True)):
+        more: int | None = 0
+        if below and not _is_clear(draws, n, n + 1):
+            more = _more(rating, below, len(ratings), spread)
         places.append(Place(rating, n + 1, ranks[n], groups[n], more))
     return Ranking([*places, *few], count)
 
@@ -118,14 +118,19 @@ def _ranks(draws: Sequence[Sequence[float]], size: int) -> list[list[int]]:
 
 
 def _groups(draws: Sequence[Sequence[float]], size: int) -> list[int]:
-    """The first opens a group; who is not clearly weaker than its first joins it."""
+    """The first opens a group; from where all are clearly weaker than its first the next begins."""
     groups, leader = [1] * size, 0
-    for one in range(1, size):
-        better = sum(drawn[leader] > drawn[one] for drawn in draws)
-        groups[one] = groups[one - 1]
-        if better >= CLEAR * len(draws):
-            groups[one], leader = groups[one] + 1, one
+    while leader < size:
+        end = size
+        while end > leader + 1 and _is_clear(draws, leader, end - 1):
+            end -= 1
+        groups[end:] = [groups[leader] + 1] * (size - end)
+        leader = end
     return groups
+
+
+def _is_clear(draws: Sequence[Sequence[float]], one: int, other: int) -> bool:
+    return sum(drawn[one] > drawn[other] for drawn in draws) >= CLEAR * len(draws)
 
 
 def _more(above: Rating, below: Rating, players: int, spread: float) -> int | None:
