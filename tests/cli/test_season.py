@@ -284,13 +284,15 @@ def test_a_season_is_written_once_and_says_when_nothing_was_played(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     assert "league season spring" in typed("season", "spring", "--new").stderr
 
-    again, empty, nothing = (
+    again, empty, unrated, nothing = (
         typed("season", "spring", "--new"),
         typed("season", "spring", "--table"),
+        typed("ratings", "spring"),
         typed("season", "autumn"),
     )
 
     assert "exists already" in again.stderr
     assert "no league of spring has begun" in empty.stderr
+    assert unrated.stderr.startswith("Error: no league of spring has begun")
     assert "begin one with: league season autumn --new" in nothing.stderr
     assert Path("spring/season.toml").read_text().count("league season spring") == 1

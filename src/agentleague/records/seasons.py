@@ -1,6 +1,7 @@
 """A season on disk: `season.toml`, and its leagues in `001`, `002` and so on, each as any other."""
 
 import re
+import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -149,9 +150,17 @@ def has_begun(directory: Path) -> bool:
     return has_journal_file(directory) and bool(leagues_in(directory))
 
 
+def begun_leagues(directory: Path) -> list[Path]:
+    """As `season_leagues`; there is one at least. Raises StorageError."""
+    if found := season_leagues(directory):
+        return found
+    begin = f"league season {shlex.quote(str(directory))}"
+    raise StorageError(f"no league of {directory} has begun; begin with: {begin}")
+
+
 def open_season(directory: Path) -> list[League]:
-    """All its leagues so far."""
-    return [open_league(each)[0] for each in season_leagues(directory)]
+    """All its leagues so far; there is one at least. Raises StorageError."""
+    return [open_league(each)[0] for each in begun_leagues(directory)]
 
 
 def is_over(league: League) -> bool:

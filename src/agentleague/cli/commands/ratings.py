@@ -25,7 +25,7 @@ from agentleague.games.game import Game
 from agentleague.league.league import League
 from agentleague.records.ratings import RatedLeague, in_words, opens_group, results_of, statistics
 from agentleague.records.reading import open_league
-from agentleague.records.seasons import is_season, season_leagues
+from agentleague.records.seasons import begun_leagues, is_season
 from agentleague.runtime.plugins import load_game
 from agentleague.storage.directory import FILE_NAME, JournalPlace, with_league
 
@@ -78,8 +78,8 @@ def command(
 
 
 def _leagues(place: JournalPlace) -> Sequence[JournalPlace]:
-    """The league that lies there, or those of a season."""
-    return season_leagues(place) if is_season(place) else [_directory(place)]
+    """The league that lies there, or those of a season. Raises StorageError if none has begun."""
+    return begun_leagues(place) if is_season(place) else [_directory(place)]
 
 
 def _opened(places: Sequence[JournalPlace]) -> list[RatedLeague]:

@@ -12,7 +12,6 @@ import click
 from agentleague.cli import output
 from agentleague.cli.commands.manager import check, check_idle, manage, set_up
 from agentleague.cli.output import say
-from agentleague.errors import StorageError
 from agentleague.league.season import Season, season_table
 from agentleague.protocol.printable import counted, duration
 from agentleague.protocol.timestamps import moment
@@ -187,9 +186,6 @@ def _write(directory: Path) -> None:
 def print_season(directory: Path, *, as_json: bool = False) -> None:
     """The table over all leagues so far."""
     settings, leagues = read_season(directory), open_season(directory)
-    if not leagues:
-        begin = f"league season {shlex.quote(str(directory))}"
-        raise StorageError(f"no league of {directory} has begun; begin with: {begin}")
     rows = season_table(leagues, settings.rule, settings.best)
     if as_json:
         ids = [each.rules.league_id for each in leagues]
