@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from agentleague.cli.commands.ratings import print_ratings
+from agentleague.cli.commands.ratings import print_chances, print_ratings
 from agentleague.league.events import RoundEnded
 from agentleague.records.ratings import Decided, RatedLeague, statistics
 from cli.screen import Screen
@@ -80,6 +80,19 @@ def test_statistics_follow_the_table(cup):
     assert both["statistics"] == json.loads(printed("ratings", cup, "--json"))
     assert [row["rank"] for row in both["standings"]] == [1, 2, 3, 4]
     assert text.index("final table") < text.index("strength by 24 matches")
+
+
+def test_statistics_have_the_chance_of_each_rank_of_few_players(cup, capsys):
+    facts = json.loads(printed("ratings", cup, "--json"))
+    told = printed("standings", "--dir", cup, "--statistics").split("Chance of each rank")[1]
+
+    for row in facts["rows"]:
+        (line,) = (each for each in told.splitlines() if row["name"] in each)
+        cells = [int(each) for each in line.partition(row["name"])[2].split()]
+        assert cells == [round(100 * each) for each in row["chances"]]
+    for unfit in ({"parts": 2}, {"rows": facts["rows"] * 4}, {"rows": []}):
+        print_chances(facts | unfit)
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("option", ["--ratings", "--statistics"])

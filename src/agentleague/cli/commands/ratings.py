@@ -42,6 +42,7 @@ COLUMNS = (
     PLOT,
 )
 WIDTH = 31  # of the plot
+CHANCES_MAX = 12  # ranks that a narrow terminal has room for
 MORE_MEANS = "More: matches of each that would tell it from the next, if they differ so."
 MIDDLE = "0 is the middle of all players."
 MEANS = "o the rating; = half of all chances; - 95 % of them. " + MIDDLE
@@ -135,6 +136,22 @@ def print_ratings(facts: Mapping[str, Any], rest: str = "") -> None:
     say(MEANS if PLOT in columns else MIDDLE)
     if MORE in columns and any(row.get("more_matches", 0) != 0 for row in rows):
         say(MORE_MEANS)
+
+
+def print_chances(facts: Mapping[str, Any]) -> None:
+    """How likely each rank is for each player, if they are few and can all be compared."""
+    rows = [row for row in facts["rows"] if row["rank"]]
+    if facts["parts"] > 1 or not 0 < len(rows) <= CHANCES_MAX:
+        return
+    ranks = [str(rank) for rank in range(1, len(rows) + 1)]
+    shares = [[f"{100 * each:.0f}" for each in row["chances"]] for row in rows]
+    found = [
+        {"name": row["name"], **dict(zip(ranks, own, strict=True))}
+        for row, own in zip(rows, shares, strict=True)
+    ]
+    columns = (Column("name", "Name", True, True), *(Column(each, each) for each in ranks))
+    print()
+    print_rows(found, columns, "Chance of each rank, in per cent")
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

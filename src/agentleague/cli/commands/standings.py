@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from agentleague.cli.commands.ratings import print_ratings
+from agentleague.cli.commands.ratings import print_chances, print_ratings
 from agentleague.cli.output import Column, print_json, print_table, say, shown
 from agentleague.cli.reading import JournalSource, all_option, read, reading_options, see_all
 from agentleague.errors import LeagueError
@@ -72,6 +72,7 @@ def command(
     print_standings(table, rest, RATED if beside == "ratings" else ())
     if beside == "statistics":
         print_ratings(facts, rest and f"{rest} --statistics")
+        print_chances(facts)
 
 
 def _print_season(directory: Path, beside: str | None, *, as_json: bool) -> None:
