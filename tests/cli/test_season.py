@@ -53,6 +53,8 @@ def test_staying_agents_play_a_season_as_themselves_though_its_manager_is_killed
     manager = started(BIN / "league", "season", season)
     read_until(manager, "Waiting for 2 players")
     where = ("--manager", port, "--stay", "--state", state, "--port", 0)
+    again = typed("season", season)
+    assert f"stop it first, or look at it with: league watch --dir {season}/001\n" in again.stderr
     agents = [
         started(BIN / "league", "player", "--strategy", "random", "--name", "Ann", *where),
         started(BIN / "league", "player", "--strategy", "random", "--name", "Bob", *where),
@@ -121,6 +123,7 @@ def test_what_one_league_alone_has_is_asked_of_a_league_and_not_of_a_season(tmp_
 
     for words, said in (
         (("standings", "--dir", season, "--statistics"), "league ratings"),
+        (("start", "--dir", season), "is a season; name one of its leagues"),
         (("verify", season, "--receipt", f"1:{64 * '0'}"), "is a season; name one of its leagues"),
     ):
         ran = typed(*words)

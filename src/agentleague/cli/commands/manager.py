@@ -297,10 +297,13 @@ def check_idle(directory: JournalPlace) -> None:
                 f"first: league leagues archive {directory.league_id}"
             )
         waits = ", stand by for it with: --standby" * isinstance(directory, DatabaseUrl)
+        look = f"look at it with: league watch {dir_option(directory)}"
+        choices = f", {look}, or play another with: {another(directory)}"
+        if season_command(directory):  # A season plays one after the other.
+            choices = f", or {look}"
         raise Claimed(
             f"a manager runs the league in {directory} already, at {address}; stop it first{waits}"
-            f", look at it with: league watch {dir_option(directory)}, or play another with: "
-            f"{another(directory)}"
+            f"{choices}"
         )
 
 

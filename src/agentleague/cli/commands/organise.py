@@ -25,7 +25,8 @@ from agentleague.errors import LeagueError, NoConnection
 from agentleague.league.league import Phase
 from agentleague.protocol.hosts import is_loopback
 from agentleague.protocol.printable import printable
-from agentleague.records.reading import open_league
+from agentleague.records.reading import no_league, open_league
+from agentleague.records.seasons import is_season
 from agentleague.runtime.manager_tools import ManagerTools, new_seat
 from agentleague.runtime.network import place_of_pages
 from agentleague.runtime.processes import run
@@ -356,6 +357,8 @@ def _key(directory: JournalPlace) -> str:
     try:
         return admin_token(directory)
     except OSError as error:
+        if is_season(directory):
+            raise click.ClickException(no_league(directory)) from None
         raise click.ClickException(
             f"there is no organiser's key in {directory} ({error.strerror}); name the directory of "
             f"a manager with --dir DIR, or start one there: {start_command(directory)}"
