@@ -4,6 +4,7 @@ from agentleague.league.events import (
     LeagueEnded,
     MatchRuled,
     PlayerRegistered,
+    PlayerReturned,
     RegistrationDisplaced,
 )
 from agentleague.league.league import League
@@ -82,6 +83,15 @@ def test_a_player_is_known_by_its_token_until_it_has_come():
     here = after("P01").roster
     assert season.returning(here, (token("P02"), ""), nobody, lambda member: True) is None
     assert season.returning(Roster(), ("tok_P02_x", "c"), nobody, lambda member: True) is None
+
+
+def test_a_token_that_may_only_ask_says_not_who_it_is():
+    league = Decisions(1)
+    league.record(PlayerReturned("P01", digest("asks"), generation=2))
+    season, nobody = Season([league.league]), ("", frozenset())
+
+    assert season.returning(Roster(), ("asks", ""), nobody, lambda member: True) is None
+    assert season.returning(Roster(), (token("P01"), ""), nobody, lambda member: True)
 
 
 def test_a_token_of_any_league_before_and_a_claim_say_who_it_is():
