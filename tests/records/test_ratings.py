@@ -5,6 +5,7 @@ import pytest
 from agentleague.games import even_odd, tic_tac_toe
 from agentleague.league.events import MatchRuled, RegistrationDisplaced, RoundEnded
 from agentleague.records.ratings import (
+    BY_RESULTS,
     Decided,
     RatedLeague,
     in_words,
@@ -15,6 +16,7 @@ from agentleague.records.ratings import (
 )
 from agentleague.records.reading import folded
 from league.decisions import LEAGUE_ID, Decisions
+from league.staged import Staged
 from records.journals import played, rows_of
 
 ANN_AND_BOB = {"P01": ("Ann", "1.0"), "P02": ("Bob", "1.0")}
@@ -176,6 +178,13 @@ def test_a_player_that_was_displaced_is_nobody():
     league.record(RegistrationDisplaced("P02", "P03"))
 
     assert results_of(league.league).players.keys() == {"P01", "P03"}
+
+
+@pytest.mark.parametrize(("name", "is_said"), [("swiss", True), ("round_robin", False)])
+def test_where_winners_meet_winners_it_is_said_that_tables_show_little(name, is_said):
+    staged = Staged(4, {"format": name}).begin().play_on()
+
+    assert (BY_RESULTS in statistics([results_of(staged.league)])["notes"]) == is_said
 
 
 def test_one_who_alone_played_enough_is_not_first_with_certainty():

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from agentleague.games.game import Game as Rules
 from agentleague.games.game import is_luck, luck_in_words
+from agentleague.league.formats.round_robin import ROUND_ROBIN
 from agentleague.league.league import League
 from agentleague.protocol.printable import counted, one_line
 from agentleague.statistics import luck, resampling
@@ -22,6 +23,10 @@ from agentleague.statistics.resampling import MATCHES_MIN, MORE_MAX, Place
 
 GRID_MAX = 30  # players whose chances of every rank are told
 NAMED_MAX = 5  # in a sentence
+BY_RESULTS = (
+    "Where winners meet winners, as in a Swiss or a knockout, tables are spread out alike however "
+    "good the players are: luck explains nearly each, and chances are careful."
+)
 
 # The one who is meant, from the ids of a league and a player in it, and the player's name.
 Identity = Callable[[str, str, str], str]
@@ -54,6 +59,7 @@ class RatedLeague(NamedTuple):
     players: Mapping[str, tuple[str, str]]  # by id: name and version
     results: Iterable[Result]
     is_luck: bool | None = None
+    pairs_by_results: bool = False  # winners meet winners, as in a Swiss
 
 
 def results_of(league: League, game: Rules | None = None) -> RatedLeague:
@@ -79,6 +85,7 @@ def played_in(league: League, results: Iterable[Result], game: Rules | None) -> 
         },
         results,
         is_luck(game, rules.rules.game_options) if game else None,
+        any(each.format != ROUND_ROBIN.name for each in league.stages),
     )
 
 
@@ -116,6 +123,7 @@ def statistics(
         "luck_share": compared and compared.as_far / compared.leagues,
         "notes": [
             *_notes(rows, kinds, unrated, with_forfeits),
+            *[BY_RESULTS] * any(each.pairs_by_results and rows for each in leagues),
             *people.notes(leagues),
         ],
     }
