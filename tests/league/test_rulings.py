@@ -5,11 +5,12 @@ from itertools import permutations
 
 import pytest
 
-from agentleague.league import queries
+from agentleague.league import queries, stage_views
 from agentleague.league.events import Disputed, MatchRuled, TokenMisused
 from agentleague.league.match_result import dispute_in_words, misuse_in_words, ruling_in_words
 from agentleague.league.standings import TIE_BREAKS, Points, Table
 from league.decisions import Decisions
+from league.staged import Staged
 from league.test_league import replayed, state
 from manager.test_broadcasts import broadcasts_of
 from rules import rule
@@ -234,3 +235,16 @@ def test_the_worst_answers_still_fit():
         flat = {key: value for key, value in data.items() if key in queries.FLAT}
         size = len(json.dumps({"data": data, **flat}, ensure_ascii=False).encode())
         assert size < 9_500, (query, size)
+
+
+@rule("R-ORG-07")
+def test_a_final_on_which_is_ruled_after_the_end_is_not_played_again():
+    cup = Staged(3, {"format": "knockout"}).begin().play_on()
+    assert cup.league.champion == "P01"
+
+    cup.record(MatchRuled("R2M1", "no_contest", None, "both cheated"))
+
+    (tie,) = [row for row in stage_views.stage_rows(cup.league, 1) if row["round"] == "Final"]
+    assert (tie["winner"], tie["is_over"], tie["by"]) == ("P01", True, "seed")
+    assert cup.league.champion == "P01"  # P02 has won more points.
+    assert cup.league.table.row("P02").points > cup.league.table.row("P01").points

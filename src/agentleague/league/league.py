@@ -410,6 +410,7 @@ class League:
         self.champion_seed = event.seed
         if self.has_started and not event.aborted:
             self.ending = self.progress.ending(self.roster.removed.keys())
+            self.progress.is_time_up = True  # A late ruling cannot open it again.
 
     def _paused(self, event: events.LeaguePaused | events.LeagueContinued) -> None:
         self.paused = isinstance(event, events.LeaguePaused)

@@ -302,6 +302,46 @@ def test_a_ruling_may_open_a_tie_again_or_end_it_earlier():
     assert final.pairings == (("P01", "P02"),)  # What was played after it was not needed.
 
 
+@pytest.mark.parametrize(
+    ("wins", "last_is_ruled", "winner"),
+    [
+        (["P02", "P01", "P02"], DRAW, "P01"),  # level: the better seed
+        (["P02", "P02"], NO_CONTEST, "P02"),  # It leads by a game.
+    ],
+)
+def test_a_ruling_on_a_stage_that_is_over_opens_no_tie(wins, last_is_ruled, winner):
+    stage, results = cup(2, best_of=3), iter(wins)
+    stage.rounds(lambda players: next(results))
+    stage.is_time_up = True
+
+    stage.rule(len(wins), 1, last_is_ruled)
+
+    assert drawn(stage)[0].ties[0].is_over
+    assert (stage.next(), champion(stage)) == (Done(), winner)
+
+
+def test_who_led_and_was_removed_has_not_won_when_the_stage_is_over():
+    stage = cup(2, best_of=3)
+    stage.play()
+    stage.removed.add("P01")
+    assert (stage.next(), champion(stage)) == (Done(), "P02")
+
+    stage.is_time_up = True
+
+    assert champion(stage) == "P02"
+
+
+def test_a_final_that_a_late_ruling_made_is_for_the_better_seed():
+    stage = cup(4)
+    stage.rounds(lambda players: DOUBLE_FORFEIT)
+    stage.is_time_up = True
+    stage.rule(1, 1, "P04")
+    stage.rule(1, 2, "P02")
+
+    assert drawn(stage)[-1].ties[0].players == ("P04", "P02")
+    assert (stage.next(), champion(stage)) == (Done(), "P02")
+
+
 def test_a_bracket_shows_what_is_known_and_what_is_not():
     stage = cup(6)
     stage.play(lambda players: DRAW if players == ("P04", "P05") else better(players))

@@ -84,7 +84,7 @@ class Played(NamedTuple):
     results: Sequence[PlayedRound] = ()  # of each of them, if the format pairs by results
     removed: Set[str] = frozenset()
     points: Points = Points()  # what a match is worth
-    is_time_up: bool = False  # no further round begins, where there is an option `seconds`
+    is_time_up: bool = False  # no further round begins: by an option `seconds`, or it is over
     # What was counted of these results, to go on from; it may get lost.
     counted: dict[str, Any] | None = None
 

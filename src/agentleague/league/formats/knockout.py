@@ -164,7 +164,7 @@ class _Cup:
         rounds_before: int = 0,
         running: Set[str] = frozenset(),
     ) -> None:
-        self._options, self._removed = options, played.removed
+        self._options, self._removed, self._is_closed = options, played.removed, played.is_time_up
         self._rounds_before, self._running = rounds_before, running
         self.levels = (len(entrants) - 1).bit_length()
         self.latest = -1  # the level that was played last
@@ -251,8 +251,10 @@ class _Cup:
         over = [match for match_id, match in games if match_id not in self._running]
         score = _score(there, over, self._options)
         winner, is_over = score.winner, score.is_over
-        if is_known and not is_over and (len(left) < 2 or score.is_played_out):
-            winner, is_over = min(left, key=self.seeds.__getitem__, default=None), True
+        is_last = self._is_closed or len(left) < 2 or score.is_played_out
+        if is_known and not is_over and is_last:
+            by_wins = [(-score.wins[each], self.seeds[each], each) for each in left]
+            winner, is_over = min(by_wins)[-1] if left else None, True
         seeds = tuple(self.seeds.get(each or "") for each in players)
         wins = tuple(score.wins.get(each or "", 0) for each in players)
         match_ids = tuple(match_id for match_id, _ in games)
