@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from agentleague.errors import StorageError
@@ -13,6 +14,7 @@ from agentleague.league.events import (
     RefereeRegistered,
     Told,
 )
+from agentleague.league.formats.stages import plan
 from agentleague.manager.role import Manager
 from agentleague.roles.effects import Broadcast, Call, End
 from agentleague.roles.settings import ManagerSettings
@@ -162,6 +164,26 @@ def test_a_league_of_other_rules_is_not_resumed_and_the_first_difference_is_name
             StorageError, match=rf"was begun with {name} = .*; .* leave that out, or "
         ):
             check_rules(other, iter(rows), "cup")
+
+
+@rule("R-RESUME-02")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"format": "knockout", "format_options": {"rounds": 3}},  # those of the Swiss
+        {"format": "swiss", "format_options": {"round": 3}},  # a slip
+        {"stages": [{"format": "swiss"}], "format_options": {"rounds": 3}},
+    ],
+)
+def test_a_league_of_another_format_is_not_resumed_whatever_is_typed(asked):
+    opened = Decisions(0).events[0]
+    rows = rows_of(
+        [msgspec.structs.replace(opened, stages=plan([{"format": "swiss", "rounds": 3}]))]
+    )
+    settings = ManagerSettings(league_id=opened.league_id, tie_breaks=opened.tie_breaks, **asked)
+
+    with pytest.raises(StorageError, match=r"begun with stages = .* now its format is another"):
+        check_rules(settings, iter(rows), "cup")
 
 
 @rule("R-RESUME-02")

@@ -254,12 +254,19 @@ def check_rules(settings: ManagerSettings, rows: Iterator[Row], at: JournalPlace
                 f"{_instead(rows, at)}"
             )
 
-    if planned_by(settings) != stages_of(opened):
+    if not _asks_for(settings, stages_of(opened)):
         begun = as_toml(_as_asked(stages_of(opened)))
         raise StorageError(
             f"{league_id} was begun with stages = {begun}, and now its format is another; a league "
             f"keeps its rules, so leave that out, or {_instead(rows, at)}"
         )
+
+
+def _asks_for(settings: ManagerSettings, stages: Sequence[Stage]) -> bool:
+    try:
+        return planned_by(settings) == stages
+    except ValueError:  # Such as another format with the options that the league has.
+        return False
 
 
 def _as_asked(stages: Sequence[Stage]) -> list[dict[str, Any]]:
