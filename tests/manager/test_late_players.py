@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from agentleague.errors import EndpointTaken, LateRegistration
 from agentleague.games import even_odd
+from agentleague.league import stage_views
 from agentleague.league.events import (
     EndpointProved,
     PlayerJoined,
@@ -115,6 +116,7 @@ def test_who_comes_late_to_a_round_robin_plays_from_the_next_cycle_on():
     assert found(league).difference is None
     assert found(league).complete
     assert league.league.table.row("P05").played == 4
+    assert stage_views.notes(league.league) == {"P05": "from the cycle after round 2"}
 
 
 @pytest.mark.parametrize(("number", "cycles"), [(2, 3), (6, 2)])

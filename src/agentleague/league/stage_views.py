@@ -63,7 +63,9 @@ def notes(league: League, up_to: int | None = None) -> dict[str, str]:
         for each in begun.field:
             first = begun.began + each.from_round
             if first > 1 and each.player_id not in seen:
-                found[each.player_id] = [f"from round {first}"]
+                by_cycle = f"from the cycle after round {first - 1}"
+                is_cycle = begun.format.late == "cycle" and each.from_round > 1
+                found[each.player_id] = [by_cycle if is_cycle else f"from round {first}"]
             seen.add(each.player_id)
     for player_id, since in league.roster.removed.items():
         if player_id in seen and (up_to is None or since <= up_to + 1):
