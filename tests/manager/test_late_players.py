@@ -89,6 +89,11 @@ def rounds_of(league, player_id):
             2,
             "none",
         ),
+        (
+            {"late": "play_remaining", "format": "ladder", "format_options": {"matches": 3}},
+            2,
+            "none",
+        ),
     ],
 )
 def test_who_would_not_play_any_more_is_refused_and_told_the_policy(settings, number, said):

@@ -202,8 +202,10 @@ class League:
         """When somebody who comes late plays: `now` or with the next `stage`; empty: never."""
         if not self.has_started or self.phase is Phase.COMPLETED or not self.rules.late:
             return ""
-        if self.rules.late == "play_remaining" and self.progress.has_room(self.round_id):
-            return "now"
+        if self.rules.late == "play_remaining":
+            of_stage = range(self.progress.began + 1, self.round_id + 1)
+            if self.progress.has_room(self.round_id, sum(map(self.matches.size, of_stage))):
+                return "now"
         return "stage" if self.progress.stage < len(self.stages) else ""
 
     @property

@@ -117,10 +117,14 @@ class StageProgress:
         self._count()
         self.is_fixed = False
 
-    def has_room(self, scheduled: int) -> bool:
-        """Whether somebody who comes after so many rounds would be paired in this stage."""
+    def has_room(self, scheduled: int, matches: int) -> bool:
+        """Whether somebody who comes after so many rounds would be paired in this stage.
+
+        `matches` are those that were scheduled in it.
+        """
         next_round, late = scheduled - self.began + 1, self.format.late
-        if late == "never" or self.is_time_up:
+        most = self.options.get("matches")  # of a ladder
+        if late == "never" or self.is_time_up or (most and matches >= most):
             return False
         if late == "cycle":
             options = longest(self.options)
