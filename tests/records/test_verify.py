@@ -564,6 +564,17 @@ def test_rows_about_nobody_are_refused():
         assert lie(inserted(LEAGUE, LeagueStarted, event))[1] == "nobody is registered as P09"
 
 
+def test_a_player_is_removed_once_and_neither_earlier_nor_later():
+    removed = inserted(LEAGUE, LeagueEnded, PlayerRemoved("P01", 4))
+
+    assert lie(twice(removed, PlayerRemoved))[1] == "P01 is removed a second time"
+    for from_round in (2, 5):
+        event = PlayerRemoved("P01", from_round)
+        assert lie(inserted(LEAGUE, LeagueEnded, event))[1] == (
+            f"P01 is removed from round {from_round} on, in round 3"
+        )
+
+
 def test_a_believed_result_must_make_sense():
     assert lie(believed(result=GameResult("WIN", "P09")))[1] == "P09 wins it and does not play it"
     assert lie(believed(result=GameResult("DRAW", "P01")))[1] == (

@@ -266,6 +266,14 @@ class Inspector:
         if event.player_id not in self._league.roster.players:
             yield f"nobody is registered as {event.player_id}"
 
+    def _player_removed(self, event: events.PlayerRemoved) -> Iterator[str]:
+        yield from self._of_a_player(event)
+        if event.player_id in self._league.roster.removed:
+            yield f"{event.player_id} is removed a second time"
+        now = self._league.round_id  # Its matches may have been handed out, or not.
+        if event.from_round not in (max(now, 1), now + 1):
+            yield f"{event.player_id} is removed from round {event.from_round} on, in round {now}"
+
     def _start(self, event: events.LeagueStarted) -> Iterator[str]:
         if self._league.has_started:
             yield "the league starts a second time"
@@ -482,7 +490,7 @@ class Inspector:
         events.LeagueOpened: _open,
         events.PlayerRegistered: _player,
         events.PlayerReturned: _of_a_player,
-        events.PlayerRemoved: _of_a_player,
+        events.PlayerRemoved: _player_removed,
         events.RefereeRegistered: _referee,
         events.RefereeApproved: _approved,
         events.RefereeSetAside: _set_aside,
