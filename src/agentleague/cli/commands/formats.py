@@ -11,7 +11,7 @@ from agentleague.league.formats.stages import FOLLOWED_BY, FORMATS, find_known
 FITS = {  # for whom a format is
     "round_robin": "up to about 20 players, or time for n/2 matches each round, n - 1 rounds",
     "swiss": "any number of players in few rounds: 1,000 in 10",
-    "knockout": "one winner, soon: 256 players in 8 rounds; half of them play once",
+    "knockout": "one winner, soon: 256 players in 8 rounds, more if draws are many; half play once",
     "groups": "20 to 200 players: everybody plays some matches, then a knockout decides",
     "ladder": "a given time or number of matches; players may come late",
 }
