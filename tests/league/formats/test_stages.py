@@ -39,6 +39,8 @@ def won(planned):
         ([{"format": "swiss"}] * 101, "there are 101 stages, and 100 at most"),
         ([{"format": "knockout", "bestof": 3}], "'bestof'; did you mean 'best_of'? It has best_of"),
         ([{"format": "round_robin", "rounds": 2}], "has no option 'rounds'; it has cycles, "),
+        ([{"format": "swiss", "cycles": 2}], "has no option 'cycles'; it has rounds, "),
+        ([{"format": "knockout", "players": 8}], "'players' is a setting of the league, not an "),
         ([{"format": "round_robin", "cycles": 0}], "a whole number from 1 to 100,000, not '0'"),
         ([{"format": "round_robin", "cycles": True}], "must be a whole number"),
         ([{"format": "round_robin", "cycles": "2"}], "must be a whole number"),

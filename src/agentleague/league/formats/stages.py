@@ -4,6 +4,7 @@ Formats are found by name in one table, never loaded by what a journal says.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 from agentleague.errors import Damaged
@@ -38,6 +39,9 @@ FORMATS: Mapping[str, Format] = {
 }
 FOLLOWED_BY = {"groups": "knockout"}  # what comes after a format that is a league's only one
 STAGES_MAX = 100
+_SETTINGS = {each.name for each in fields(ManagerSettings)}.difference(  # that are no options
+    *(each.options for each in FORMATS.values())
+)
 
 
 class NextStage(NamedTuple):
@@ -300,6 +304,11 @@ def _stage(options: dict[str, Any], cycles: int, known: Mapping[str, Format]) ->
     found = find_known(name := str(options.pop("format")), known)
     for option in options:
         if option not in found.options:
+            if option in _SETTINGS:
+                raise ValueError(
+                    f"{option!r} is a setting of the league, not an option of {name}; in a file it "
+                    "stands above the first line in brackets"
+                )
             near = nearest(option, found.options)
             hint = f"did you mean {near!r}? It" if near else "it"
             raise ValueError(
