@@ -116,9 +116,7 @@ async def _cost_over_http(players, cycles, folder):
     manager = await open_manager(settings, Home(folder, "7"), Place(0, hosts=local_league.HOSTS))
     role = manager.host.role
     assert isinstance(role, Manager)
-    make = partial(
-        local_league.AgentGroup, manager_url=manager.url, game="even_odd", seed="7", is_private=True
-    )
+    make = partial(local_league.AgentGroup, manager_url=manager.url, game="even_odd", seed="7")
     worker_groups = [
         local_league.LocalWorkers(make("referee", 0, 1)),
         local_league.LocalWorkers(make("player", 0, players)),

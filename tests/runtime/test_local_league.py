@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -9,8 +10,10 @@ from agentleague.errors import StorageError
 from agentleague.roles.settings import ManagerSettings
 from agentleague.runtime.local_league import AgentGroup, LocalWorkers, RemoteWorkers, play
 from agentleague.runtime.managers import Home
+from agentleague.storage.lock import address_in
 from agentleague.storage.sqlite import SqliteJournal
 
+USUAL_PORTS = range(8000, 8200)  # of a manager, referees and players that were told none
 NOBODY = "http://127.0.0.1:9/mcp"
 
 
@@ -31,6 +34,20 @@ def test_a_journal_that_fails_ends_the_demo_with_its_error(rows, tmp_path, monke
 
     with pytest.raises(StorageError, match="the disk is gone"):
         asyncio.run(asyncio.wait_for(playing, 30))
+
+
+def test_nobody_finds_a_demo_where_players_look_for_a_manager_by_themselves(tmp_path):
+    settings = ManagerSettings(league_id="league_test", players=2, referees=1)
+    urls = set()
+
+    def look(league, awaited):
+        urls.add(address_in(tmp_path))
+        urls.update(each.endpoint for each in league.roster.players.values())
+
+    asyncio.run(play(settings, Home(tmp_path, "7"), look, game="even_odd"))
+
+    assert len(urls) == 3
+    assert not any(urlsplit(url).port in USUAL_PORTS for url in urls)
 
 
 @pytest.mark.process

@@ -47,7 +47,7 @@ def an_asking_player(said):
 
 async def play_beside(url, others, play):
     """Play with a referee and so many other players."""
-    group = partial(AgentGroup, manager_url=url, game="even_odd", seed="1", is_private=True)
+    group = partial(AgentGroup, manager_url=url, game="even_odd", seed="1")
     workers = [LocalWorkers(group("referee", 0, 1)), LocalWorkers(group("player", 0, others))]
     try:
         playing = asyncio.create_task(asyncio.to_thread(play))

@@ -215,7 +215,7 @@ async def _play(plan: Plan, folder: Path) -> Measurement:
 
 
 def _workers(plan: Plan, folder: Path, url: str) -> tuple[RemoteWorkers, list[RemoteWorkers]]:
-    make = partial(AgentGroup, manager_url=url, game="even_odd", seed="bench", is_private=True)
+    make = partial(AgentGroup, manager_url=url, game="even_odd", seed="bench")
     opener = partial(open_sampled if plan.is_profiled else open_timed, folder)
     groups = min(plan.player_processes, plan.players)
     bounds = [plan.players * number // groups for number in range(groups + 1)]

@@ -44,7 +44,7 @@ def local_players(
     for text in texts:
         name = _name(text)
         names.append(name if name not in names else f"{name}-{len(names) + 1}")
-    group = partial(AgentGroup, "player", 0, 1, game=game, seed=seed, is_private=True)
+    group = partial(AgentGroup, "player", 0, 1, game=game, seed=seed)
     return [
         partial(AddedPlayer, name, text)
         if IS_URL.match(text)

@@ -48,7 +48,6 @@ class AgentGroup:
     manager_url: str
     game: str | Path  # a name, or a file that each process loads for itself
     seed: str | None
-    is_private: bool = False  # on any free port: others may use the usual ones
     is_seated: bool = False  # players only call out, and fetch their calls from the manager
     source: str = ""  # the file, URL or strategy of a player that was named
     name: str = ""  # and its name, if it has none of its own
@@ -122,7 +121,7 @@ async def play(  # noqa: PLR0913 - what a league is played with.
     manager = await open_manager(
         replace(settings, game_type=rules.name),
         home._replace(resumes=False),
-        Place(0 if local_players else 8000, hosts=HOSTS),
+        Place(0, hosts=HOSTS),  # Nobody who waits for a manager at the usual port joins by it.
         lambda name: rules,
     )
     role, stopwatch = manager.host.role, Stopwatch("manager")
@@ -131,7 +130,7 @@ async def play(  # noqa: PLR0913 - what a league is played with.
         role.rounds.is_trial = True
     role.rounds.is_enough = is_enough or role.rounds.is_enough
     make = partial(AgentGroup, manager_url=manager.url, game=game, seed=home.seed)
-    referees = make("referee", 0, settings.referees, is_private=bool(local_players))
+    referees = make("referee", 0, settings.referees)
     groups = PLAYER_PROCESSES if remote else 1
     worker_groups: list[Workers] = []
     try:
@@ -140,7 +139,7 @@ async def play(  # noqa: PLR0913 - what a league is played with.
         worker_groups += [player(manager.url, key) for player in local_players]
         built_in = settings.players - len(local_players)
         for first, end in pairwise(built_in * number // groups for number in range(groups + 1)):
-            group = make("player", first, end - first, is_private=bool(local_players))
+            group = make("player", first, end - first)
             worker_groups.append(RemoteWorkers(group) if remote else LocalWorkers(group))
         for workers in worker_groups:
             await _unless_failed(manager, workers.start())
@@ -356,16 +355,15 @@ async def open_built_in(group: AgentGroup, number: int) -> Running:
                 endpoint=url,
                 game_types=(game.name,),
             ),
-            Place(0 if group.is_private else 8001 + number, hosts=HOSTS),
+            Place(0, hosts=HOSTS),
             lambda name: game,
         )
     strategy = STRATEGIES[number % len(STRATEGIES)]
-    name, port = f"{_name(number)} ({strategy})", 0 if group.is_private else 8101 + number
-    return await open_named(group, name, plugins.load_strategy(strategy), port)
+    return await open_named(group, f"{_name(number)} ({strategy})", plugins.load_strategy(strategy))
 
 
 async def open_named(
-    group: AgentGroup, name: str, strategy: Strategy, port: int = 0, *, threads: bool = False
+    group: AgentGroup, name: str, strategy: Strategy, *, threads: bool = False
 ) -> Running:
     """A player of this name and strategy, which may be slow if it has threads."""
     settings = PlayerSettings(
@@ -375,7 +373,7 @@ async def open_named(
         seed=group.seed or "",
         outbound=group.is_seated or None,
     )
-    place = Place(port, hosts=HOSTS)
+    place = Place(0, hosts=HOSTS)
     return await open_player(
         lambda url: replace(settings, endpoint=url), strategy, place, threads=threads
     )
