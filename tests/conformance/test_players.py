@@ -27,6 +27,7 @@ from agentleague.conformance.rules import Broken, Tier, Verdict
 from agentleague.conformance.run import try_rules
 from agentleague.conformance.target import Target
 from agentleague.player import strategies
+from agentleague.protocol import timestamps
 from agentleague.roles.settings import PlayerSettings
 from agentleague.runtime.processes import Place, open_player
 from conformance.between import IN, OUT, Relay, nothing
@@ -408,6 +409,21 @@ def test_a_player_that_serves_one_connection_after_the_other_is_told_so(ours):
 
     assert [each.verdict for each in outcomes] == [Verdict.PASS, Verdict.PASS, Verdict.FAIL]
     assert outcomes[-1].tries == 1, "nobody waits a second time for what is shown already"
+
+
+def test_a_player_has_the_documented_time_until_the_deadline_of_a_call(ours):
+    seconds = []
+
+    def look(passing):
+        said = passing.request.message
+        if passing.direction == IN and "deadline" in said:
+            times = (timestamps.moment(said[name]) for name in ("deadline", "timestamp"))
+            seconds.append(next(times) - next(times))
+
+    with checked(ours, lambda _: (look, nothing)) as bench:
+        try_rules([RULES["player.choice.is-answered"]], bench)
+
+    assert min(seconds) >= SHORT.move
 
 
 def scaffold(folder, language):

@@ -1,6 +1,7 @@
 """What the checks of every role talk through: the agent, and what was said while a rule ran."""
 
 import itertools
+from contextlib import suppress
 from itertools import takewhile
 from typing import Any
 
@@ -9,14 +10,17 @@ import msgspec
 from agentleague.conformance.exchange import Answer, Exchange
 from agentleague.conformance.launch import Launch
 from agentleague.conformance.limits import Limits
-from agentleague.conformance.peer import Bytes, Peer
+from agentleague.conformance.peer import TAKES, Bytes, Peer
 from agentleague.conformance.rules import Broken
 from agentleague.conformance.target import Unreachable
+from agentleague.dialects import sessions
 from agentleague.dialects.answers import read_answer
 from agentleague.dialects.table import OURS, Dialect
-from agentleague.errors import LeagueError
+from agentleague.dialects.tools import Tools, read_tools
+from agentleague.errors import LeagueError, NoConnection
 from agentleague.protocol import jsonrpc, timestamps
 from agentleague.protocol.codec import encode
+from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import MESSAGES, PROTOCOL, Message
 from agentleague.runtime.clock import wall
 
@@ -35,6 +39,7 @@ class Bench:
         self.peer = peer
         self.limits = limits
         self.dialect: Dialect = OURS
+        self.tools: Tools = {}  # of an MCP server
         self.speaks: list[str] = []  # names of dialects that it understands
         self.exchanges: list[Exchange] = []  # of the rule that is tried now
         self.late_in_a_row = 0
@@ -111,7 +116,27 @@ class Bench:
         if self.dialect is OURS:
             return self.post(name, self.request(message), **how)
         written = msgspec.convert(message, MESSAGES[name].cls)
-        return self.post(name, self.dialect.write(written, self.next_id()), **how)
+        return self.post(name, self.dialect.write(written, self.next_id(), self.tools), **how)
+
+    def speak(self, dialect: Dialect) -> None:
+        """Use this form from here on; what is said to tools depends on which there are."""
+        self.dialect = dialect
+        if dialect.form is Form.TOOL:
+            self.list_tools()
+
+    def list_tools(self) -> Answer:
+        """The answer to `tools/list`, in a session if `initialize` begins one."""
+        seconds = self.limits.join
+        self.peer.headers = dict(TAKES)
+        hello = self.post("initialize", sessions.INITIALIZE % self.next_id(), seconds=seconds)
+        with suppress(NoConnection):
+            found = sessions.read_session(hello.body, hello.headers.get("mcp-session-id", ""))
+            if found:
+                self.peer.headers |= found.headers
+                self.peer.post(sessions.INITIALIZED, seconds=seconds)
+        listed = self.post("tools/list", sessions.LISTING % self.next_id(), seconds=seconds)
+        self.tools = read_tools(listed.body)
+        return listed
 
     def read(self, asked: Fields, answer: Answer) -> Message | None:
         """What was answered, as our own league reads it; None if that is nothing, or a no."""
@@ -173,6 +198,6 @@ class Bench:
             self.launch.close()
 
 
-def now() -> str:
-    """The present moment as documents write it."""
-    return timestamps.write(wall())
+def now(later: float = 0.0) -> str:
+    """The present moment as documents write it, or so many seconds later."""
+    return timestamps.write(wall() + later)

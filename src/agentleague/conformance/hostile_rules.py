@@ -36,7 +36,6 @@ MESSAGE_MAX = 10_240  # bytes of a message, document 004 section 14.1
 TOO_LONG = 4 << 20
 HEAD_TOO_LONG = 3 << 19  # bytes; more than any usual web server takes by itself
 AT_ONCE, SILENT = 20, 30
-MCP_VERSION = "2025-06-18"
 SIZES = "document 004 section 14.1"
 ENCODING = "document 004 section 14.4"
 TRANSPORT = "document 001 section 1.1"
@@ -421,13 +420,7 @@ def _mcp(bench: Bench, method: str, params: Fields) -> Answer:
 
 def _tools(bench: Bench) -> list[Any]:
     """The tools that it lists; the rule does not apply where it is no MCP server."""
-    hello: Fields = {
-        "protocolVersion": MCP_VERSION,
-        "capabilities": {},
-        "clientInfo": {"name": "check", "version": "1"},
-    }
-    _mcp(bench, "initialize", hello)
-    found = _mcp(bench, "tools/list", {}).result
+    found = bench.list_tools().result
     if found is None or not isinstance(found.get("tools"), list):
         raise NotApplicable("it is no MCP server: it lists no tools")
     return list(found["tools"])

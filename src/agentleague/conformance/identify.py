@@ -129,7 +129,7 @@ def _kind(url: str, limits: Limits) -> str:
     if said := _role_in(bench.peer.get("/health")):
         return said
     for form in FORMS:
-        bench.dialect = DIALECTS[form]
+        bench.speak(DIALECTS[form])
         if _is_player(bench):
             return "player"
         if _is_manager(bench):

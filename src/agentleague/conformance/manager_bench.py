@@ -239,7 +239,7 @@ class ManagerBench(Bench):
         if agent.is_in:
             return agent
         for name in (self.dialect.name,) if self._is_form_known else FORMS:
-            self.dialect = DIALECTS[name]
+            self.speak(DIALECTS[name])
             answer = self.ask(self.registration(agent))
             agent.exchange = self.exchanges[-1]
             if self.is_in(agent, answer):
@@ -479,12 +479,13 @@ class ManagerBench(Bench):
         self.launch.start()
         with suppress(Unreachable):
             self._wait_until_it_listens()
+        self.speak(self.dialect)
 
     def find_dialects(self) -> list[str]:
         """The forms in which the manager answers a query."""
         own, found = self.dialect, []
         for name in FORMS:
-            self.dialect = DIALECTS[name]
+            self.speak(DIALECTS[name])
             if self.is_taken(self.ask(self.query("GET_STANDINGS"))):
                 found.append(name)
         self.dialect = own

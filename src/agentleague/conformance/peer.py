@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from agentleague.conformance.exchange import Answer
 from agentleague.conformance.limits import Limits
+from agentleague.protocol.event_stream import EventStream
 from agentleague.runtime.clock import stopwatch
 
 READ_AT_ONCE = 65_536
@@ -30,6 +31,7 @@ class Peer:
     def __init__(self, url: str, limits: Limits) -> None:
         self.url = url
         self.limits = limits
+        self.headers = dict(TAKES)  # of each POST; an MCP session adds to them
         self.is_tls = url.startswith("https:")
         self.host, self.port, self.path, self.authority = "", 0, "/mcp", ""
         with suppress(ValueError):  # Nobody listens at what is no URL.
@@ -47,7 +49,9 @@ class Peer:
         seconds: float | None = None,
     ) -> Answer:
         """POST a body as any client would."""
-        return self.request("POST", path or self.path, TAKES | (headers or {}), body, seconds)
+        return self.request(
+            "POST", path or self.path, self.headers | (headers or {}), body, seconds
+        )
 
     def get(
         self, path: str, headers: dict[str, str] | None = None, seconds: float | None = None
@@ -102,13 +106,14 @@ class Peer:
         """POST bodies one after the other on one connection, as long as the agent keeps it open."""
         until = stopwatch() + self.limits.reply
         answers: list[Answer] = []
-        head = f"POST {self.path} HTTP/1.1\r\nHost: {self.authority}\r\n"
+        lines = [f"{name}: {value}" for name, value in self.headers.items()]
+        head = "\r\n".join([f"POST {self.path} HTTP/1.1", f"Host: {self.authority}", *lines, ""])
         try:
             with self.connect(until) as connection:
                 file = _Unclosed(_Deadline(connection, until), READ_AT_ONCE)
                 for body in bodies:
-                    kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-                    _send_all(connection, [(head + kind).encode() + body], until, None)
+                    length = f"Content-Length: {len(body)}\r\n\r\n"
+                    _send_all(connection, [(head + length).encode() + body], until, None)
                     answers.append(_read(file, "POST", self.limits.body_max))
                     if answers[-1].headers.get("connection", "").lower() == "close":
                         break
@@ -213,6 +218,7 @@ def _read(file: io.BufferedReader, method: str, at_most: int) -> Answer:
         if response.length and len(answer.body) < at_most:
             raise http.client.IncompleteRead(answer.body)
         answer.is_cut = len(answer.body) >= at_most and response.read(1) != b""
+        answer.body = _without_events(answer)
         answer.status = response.status
     except TimeoutError:
         answer.problem, answer.is_late = "no complete answer in time", True
@@ -225,3 +231,10 @@ def _read(file: io.BufferedReader, method: str, at_most: int) -> Answer:
     except OSError as error:
         answer.problem = f"the connection broke: {error.strerror or error}"
     return answer
+
+
+def _without_events(answer: Answer) -> bytes:
+    """The body, or what the events in it say: an MCP server may answer by a stream of them."""
+    kind = answer.headers.get("content-type", "").lower()
+    found = EventStream(b"").feed(answer.body + b"\n\n") if "event-stream" in kind else None
+    return found or answer.body

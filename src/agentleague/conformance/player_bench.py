@@ -145,7 +145,8 @@ class PlayerBench(RegisteringBench):
             match_id, dialect = self._begun.popitem()
             own = OWN_ID.fullmatch(match_id)
             match = replace(_match(int(own[1]) if own else 1), match_id=NO_MATCH)
-            body = dialect.write(msgspec.convert(self.game_over(match), GameOver), self.next_id())
+            over = msgspec.convert(self.game_over(match), GameOver)
+            body = dialect.write(over, self.next_id(), self.tools)
             body = body.replace(encode(NO_MATCH), match_id.encode())  # It may be no text.
             answer = self.peer.post(body, seconds=self.limits.game_over)
             if answer.status is None:
@@ -191,7 +192,7 @@ class PlayerBench(RegisteringBench):
         """CHOOSE_PARITY_CALL, with the fields of documents 001 and 004."""
         context = {"opponent_id": OPPONENT_ID, "round_id": match.round_id, "your_standings": RECORD}
         asked = self.about("CHOOSE_PARITY_CALL", match, game_type="even_odd", context=context)
-        return asked | {"deadline": asked["timestamp"]} | fields
+        return asked | {"deadline": now(self.limits.move)} | fields
 
     def game_over(self, match: Match, **fields: Any) -> Fields:
         """GAME_OVER of a match that the player won."""
@@ -270,7 +271,7 @@ class PlayerBench(RegisteringBench):
         for name in (*FORMS, *others):
             if self._is_enough(found, name in others) or stopwatch() > until:
                 break
-            self.dialect = DIALECTS[name]
+            self.speak(DIALECTS[name])
             invitation = self.control()
             matches[invitation["match_id"]] = name
             if self.is_taken(self.ask(invitation, seconds=self.limits.join)):
@@ -289,13 +290,13 @@ class PlayerBench(RegisteringBench):
         return bool(found) and (is_rare or self.late_in_a_row >= LATE_MAX)
 
     def _use_first(self, found: list[str]) -> None:
-        self.dialect = DIALECTS[found[0] if found else FORMS[0]]
+        self.speak(DIALECTS[found[0] if found else FORMS[0]])
         if found[:2] == ["tool", "choose"]:  # They differ in the call for a choice alone.
             match = self.match()
             self.invite(match)
             if self.question(self.call(match), self.limits.join).is_refused:
                 del found[0]
-                self.dialect = DIALECTS[found[0]]
+                self.speak(DIALECTS[found[0]])
 
     def _find_how_many(self) -> None:
         """Whether it joins a match while it is in another one."""

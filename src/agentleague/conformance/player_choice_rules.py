@@ -68,6 +68,13 @@ def expect_envelope(fields: Fields) -> None:
     expect_utc(fields, "timestamp")
 
 
+def expect_conversation(bench: PlayerBench, match: Match, fields: Fields) -> None:
+    said = match.conversation_id.encode()
+    if not any(said in each.sent for each in bench.exchanges):
+        raise NotApplicable("its tool has no parameter for it")
+    expect(fields, conversation_id=match.conversation_id)
+
+
 def expect_utc(fields: Fields, name: str) -> None:
     if not is_utc(fields.get(name)):
         raise Broken(f"`{name}` in UTC{instead(fields, name)}")
@@ -164,7 +171,7 @@ def choice_repeats_the_match(bench: PlayerBench) -> None:
 )
 def choice_repeats_the_conversation(bench: PlayerBench) -> None:
     match, said = choice_in(bench)
-    expect(said.fields, conversation_id=match.conversation_id)
+    expect_conversation(bench, match, said.fields)
 
 
 @CHOICES.rule(

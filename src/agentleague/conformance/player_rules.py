@@ -17,6 +17,7 @@ from agentleague.conformance.player_choice_rules import (
     NEAREST,
     choice_in,
     expect,
+    expect_conversation,
     expect_envelope,
     expect_utc,
     joined,
@@ -105,7 +106,7 @@ def join_repeats_the_match(bench: PlayerBench) -> None:
 )
 def join_repeats_the_conversation(bench: PlayerBench) -> None:
     match = bench.match()
-    expect(joined(bench, match).fields, conversation_id=match.conversation_id)
+    expect_conversation(bench, match, joined(bench, match).fields)
 
 
 @PLAYER.rule(

@@ -36,6 +36,7 @@ from agentleague.dialects.table import DIALECTS, OURS, Dialect, base_of, dialect
 from agentleague.dialects.tools import Tools
 from agentleague.errors import LeagueError
 from agentleague.protocol import jsonrpc
+from agentleague.protocol.jsonrpc import Form
 from agentleague.protocol.messages import (
     PROTOCOL,
     MatchResultReport,
@@ -240,7 +241,7 @@ class RefereeBench(RegisteringBench):
     def _tell(self, record: Record, way: Dialect) -> "_Call":
         """Give the match to the referee in this way; its answer is not waited for."""
         record.began = stopwatch()
-        body = way.write(self._assignment(record, way), self.next_id())
+        body = way.write(self._assignment(record, way), self.next_id(), self.tools)
         call = _Call(self.peer, body, record)
         with self._lock:
             self._calls.append(call)
@@ -288,6 +289,8 @@ class RefereeBench(RegisteringBench):
             with self._lock:
                 self.records[DECISIVE.name] = record
             way = dialect_of(name)
+            if way.form is Form.TOOL and not self.tools:
+                self.list_tools()
             if self._is_understood(record, way, self.limits.connect):
                 self._wait(record, DECISIVE.seconds(self.limits))
                 self._is_mute = not record.is_over
@@ -336,7 +339,8 @@ class RefereeBench(RegisteringBench):
         for self._control in CONTROLS:
             if self._control == CONTROLS[2]:
                 forms = [OURS if forms[0] is OURS else _starter(self.way)] if self.way else []
-            for self.dialect in forms:
+            for form in forms:
+                self.speak(form)
                 if self.is_taken(self.ask(self.control(), seconds=self.limits.join)):
                     return
                 if not self.way:
@@ -383,6 +387,7 @@ class RefereeBench(RegisteringBench):
         if found:
             self._closing.wait(self.limits.quiet)  # The answer has to reach it.
             self.peer = Peer(self._find(self.limits), self.limits)
+            self.speak(self.dialect)
         return found
 
     def close(self) -> None:
@@ -403,6 +408,7 @@ class _Call(Peer):
 
     def __init__(self, peer: Peer, body: bytes, record: Record) -> None:
         super().__init__(peer.url, peer.limits)
+        self.headers = peer.headers
         self._body, self._record = body, record
         self._connection: Any = None
         self.answer: Answer | None = None

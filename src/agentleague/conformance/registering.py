@@ -71,6 +71,7 @@ class RegisteringBench(Bench):
         except (OSError, Unreachable):
             return False
         self.peer = Peer(url, self.limits)
+        self.speak(self.dialect)
         return True
 
     def close(self) -> None:

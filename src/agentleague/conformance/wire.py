@@ -37,7 +37,7 @@ def written(bench: Bench, message: Fields, **around: Any) -> Fields:
         return bench.request(message, **around)
     usual = bench.usual()
     known = msgspec.convert(usual, MESSAGES[usual["message_type"]].cls)
-    body: Fields = msgspec.json.decode(bench.dialect.write(known, bench.next_id()))
+    body: Fields = msgspec.json.decode(bench.dialect.write(known, bench.next_id(), bench.tools))
     inner = _nearest(body, usual)
     for name in usual.keys() | message.keys():
         if name not in message:
@@ -81,7 +81,7 @@ def _nearest(body: Fields, message: Fields) -> Fields:
 def head(bench: Bench, length: int | None = None, *lines: str, version: str = "1.1") -> bytes:
     """The head of a POST as raw bytes."""
     peer = bench.peer
-    usual = ["Content-Type: application/json", "Connection: close"]
+    usual = [f"{name}: {value}" for name, value in (peer.headers | {"Connection": "close"}).items()]
     said = [f"POST {peer.path} HTTP/{version}", f"Host: {peer.authority}", *usual, *lines]
     if length is not None:
         said.append(f"Content-Length: {length}")

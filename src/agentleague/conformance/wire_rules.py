@@ -336,7 +336,8 @@ def repeats_null_id(bench: Bench) -> None:
 def notification(bench: Bench) -> None:
     answer = bench.post("a request without `id`", without(request(bench), "id"))
     bench.expect_answer(answer)
-    if answer.body.strip():
+    is_refused = bench.dialect.form is Form.TOOL and answer.status in (400, 405)  # as MCP has it
+    if answer.body.strip() and not is_refused:
         raise Broken("an empty body: nobody waits for an answer")
     bench.still_takes("it")
 

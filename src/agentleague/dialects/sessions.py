@@ -40,11 +40,15 @@ class Session(Struct, frozen=True):
     revision: str = _SINGLE
     id: str = ""
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the head of each request says."""
+        named = {"Mcp-Session-Id": self.id} if self.id else {}
+        return {"MCP-Protocol-Version": self.revision} | named
+
     def write(self, body: bytes) -> tuple[bytes, bytes]:
         """A request of ours as this revision has it, and lines of its head after line breaks."""
-        headers = {"MCP-Protocol-Version": self.revision}
-        if self.id:
-            headers["Mcp-Session-Id"] = self.id
+        headers = self.headers
         if self.revision == _SINGLE:
             called = msgspec.json.decode(body)
             headers["Mcp-Method"] = called["method"]
