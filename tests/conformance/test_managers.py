@@ -305,8 +305,8 @@ def test_our_own_manager_goes_on_after_a_kill_and_with_a_player_that_hangs():
 
 
 @pytest.mark.process
-def test_a_manager_that_forgets_everything_is_caught():
-    rules = [each for each in slow_rules() if "restart" in each.id]
+def test_a_manager_that_forgets_everything_is_caught_and_judged_by_another_league():
+    rules = slow_rules()
 
     with started_manager("{dir}/$$") as bench:
         outcomes = try_rules(rules, bench)

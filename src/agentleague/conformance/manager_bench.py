@@ -481,6 +481,15 @@ class ManagerBench(Bench):
             self._wait_until_it_listens()
         self.speak(self.dialect)
 
+    def begin_anew(self) -> None:
+        """Forget the league, as the manager did: the same agents register for another one."""
+        self.play, self.end, self._stuck = Play(), None, ""
+        self._tells_referees = self._tells_everybody = True
+        self.missed.clear()
+        for agent in self.agents:
+            agent.is_in, agent.fault = False, ""
+            agent.listener.forget()
+
     def find_dialects(self) -> list[str]:
         """The forms in which the manager answers a query."""
         own, found = self.dialect, []
