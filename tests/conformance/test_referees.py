@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ from agentleague.protocol.messages import Rules
 from agentleague.roles.settings import RefereeSettings
 from agentleague.runtime.processes import Place, open_referee
 from conformance.between import Relay, nothing
-from conformance.referee_changes import FIRST
+from conformance.referee_changes import CALL, FIRST, INVITATION, OVER, B, is_about
 from conformance.wrong_referees import WRONG
 
 # The times of the documents hold on a busy machine too; who has to wait for them waits less.
@@ -177,6 +178,40 @@ def test_a_wrong_referee_is_caught_by_the_rules_meant_for_it(wrong, request, mon
     meant = [each for each in tried if each.id in wrong.rules]
     implied = {name for each in meant for name in (each.id, *each.implies)}
     assert {name: said for name, said in broken.items() if name not in implied} == {}
+
+
+def slow_to(*questions, seconds):
+    """Such messages are late by so many seconds, as on a busy machine."""
+
+    def change(relay):
+        def before(passing):
+            if any(is_about(relay, passing, *question) for question in questions):
+                time.sleep(seconds)
+
+        return before, nothing
+
+    return change
+
+
+def test_a_referee_that_asks_both_at_once_on_a_busy_machine_is_right():
+    late = slow_to((INVITATION, "slow join", B), (CALL, "slow move", B), seconds=0.5)
+    rules = [each for each in own_rules() if each.id.endswith((".at-once", ".to-both", ".is-run"))]
+
+    with wrong_referee(late, replace(USUAL, quiet=0.05)) as (_, bench):
+        outcomes = try_rules(rules, bench)
+
+    assert {each.rule.id: each.said for each in outcomes if each.verdict is not Verdict.PASS} == {}
+    assert {each.tries for each in outcomes} == {1}
+
+
+def test_a_match_that_goes_on_may_take_longer_on_a_busy_machine():
+    late = slow_to(*((name, "draw") for name in (INVITATION, CALL, OVER)), seconds=0.8)
+
+    with wrong_referee(late, replace(USUAL, quiet=0.05)) as (_, bench):
+        bench.limits = replace(bench.limits, next_step=1.5)
+        record = bench.record("draw")
+
+    assert record.is_over
 
 
 def test_every_rule_of_its_own_is_broken_by_a_wrong_referee():

@@ -226,16 +226,23 @@ class RefereeBench(RegisteringBench):
             record.close()
 
     def _wait(self, record: Record, seconds: float) -> None:
-        """Wait for the report, and a little longer for what may not come."""
+        """Wait for the report, and a little longer for what may not come.
+
+        On a busy machine a match may take twice as long, if it does not stand still.
+        """
         until = stopwatch() + seconds
+        latest = until + seconds
         while not record.is_over and stopwatch() < until and not self._closing.is_set():
             record.was_told.wait(self.limits.quiet)
+            said = record.got()[-1:]
             is_told = all(seat.got(OVER) for seat in record.seats)
             if self._is_mute and is_told:
                 break
             if is_told:
                 more = self.limits.game_over + self.limits.connect
                 until = min(until, stopwatch() + more)
+            elif said:
+                until = min(latest, max(until, said[0].at + seconds))
         self._closing.wait(self.limits.quiet)
 
     def _tell(self, record: Record, way: Dialect) -> "_Call":

@@ -69,6 +69,7 @@ class Seat:
     def __init__(self, player_id: str, script: Script, bind: str, referee: Peer) -> None:
         self.player_id, self.script, self._referee = player_id, script, referee
         self.match_id = ""
+        self.other: Seat | None = None  # the opponent, in a match
         self.pushes: list[Exchange] = []
         self.opened = threading.Event()  # what a step of its script may wait for
         self.asked = threading.Event()  # that it waits
@@ -158,8 +159,8 @@ class Record:
         self.scenario, self.seats = scenario, seats
         self.round_id, self.match_id = number, f"R{number}M1"
         self.conversation_id = f"conv-r{number}m1-001"
-        for seat in seats:
-            seat.match_id = self.match_id
+        for seat, other in zip(seats, seats[::-1], strict=True):
+            seat.match_id, seat.other = self.match_id, other
         self.began = self.ended = stopwatch()
         self.start: Exchange | None = None  # how the referee was told of it
         self.reports: list[Received] = []
@@ -307,6 +308,21 @@ def after(seconds: float, step: Step) -> Step:
     return lambda seat, received: replace(step(seat, received), after=seconds)
 
 
+def behind_the_other(at_most: float, seconds: float, step: Step) -> Step:
+    """The same so many seconds after the opponent was asked too, for which it waits a while.
+
+    A referee that asks both at once may be on a busy machine, so no short pause tells it apart.
+    """
+
+    def waits(seat: Seat, received: Received) -> Reply:
+        if seat.other:
+            name = type_of(received)
+            seat.other.listener.wait_for(lambda each: type_of(each) == name, at_most)
+        return after(seconds, step)(seat, received)
+
+    return waits
+
+
 def pushes(seat: Seat, received: Received) -> Reply:
     """It acknowledges, and answers by a request of its own."""
     seat.push(usual(seat, received))
@@ -356,13 +372,14 @@ def _slow(name: str, *, joins: int = 0, moves: int = 0, **script: Any) -> Scenar
 def scenarios(limits: Limits) -> dict[str, Scenario]:
     """All scenarios, by name."""
     pause = 2 * limits.quiet  # long enough to see what a referee does meanwhile
+    patience = min(limits.connect, limits.join / 2)
     late_join, late_move = after(0.75 * limits.join, joins), after(0.75 * limits.move, chooses)
     table = (
         DECISIVE,
         Scenario(name="draw", a=ODD),
         Scenario(name="odd even", a=ODD, b=EVEN),
-        _one("slow join", join=(after(pause, joins),)),
-        _one("slow move", move=(after(pause, chooses),)),
+        _one("slow join", join=(behind_the_other(patience, pause, joins),)),
+        _one("slow move", move=(behind_the_other(patience, pause, chooses),)),
         _one("declines", join=(declines,)),
         Scenario(name="both decline", a=Script(join=(declines,)), b=Script(join=(declines,))),
         _one("illegal once", move=(says(parity_choice="Even"), chooses)),
