@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from agentleague.conformance.check import KINDS, all_rules, rules_of
 from agentleague.conformance.limits import Limits
 from agentleague.conformance.player_bench import PlayerBench
-from agentleague.conformance.rules import OURS, Tier, Verdict
+from agentleague.conformance.rules import OURS, Rules, Tier, Verdict
 from agentleague.conformance.run import try_rules
 from agentleague.conformance.target import Target
 from agentleague.conformance.unseen import OURS_ALONE, UNSEEN
@@ -66,6 +66,28 @@ def test_what_a_rule_needs_is_tried_before_it_and_what_it_implies_is_there(kind)
         before.add(rule.id)
     for rule in rules_of(kind):
         assert set(rule.implies) <= before - {rule.id}, rule.id
+
+
+def test_what_a_rule_says_stands_in_the_docstring_of_its_check():
+    table = Rules("player")
+
+    @table.rule("move.is-legal", Tier.MUST, is_slow=True)
+    def check(bench):
+        """A player chooses `even` or `odd`,
+        and nothing else.
+
+        R-GAME-01, R-MSG-06: document 004 section 6.2.3
+        Mend: Answer: even.
+        Leniency: we read EVEN too
+        """
+
+    (rule,) = table
+    assert (rule.says, rule.mend) == (
+        "A player chooses `even` or `odd`, and nothing else.",
+        "Answer: even.",
+    )
+    assert (rule.number, rule.also) == ("R-GAME-01", ("R-MSG-06",))
+    assert (rule.source, rule.leniency) == ("document 004 section 6.2.3", "we read EVEN too")
 
 
 # What only floods and broken connections show; nothing between the kit and a player can make them.

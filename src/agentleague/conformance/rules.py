@@ -5,6 +5,7 @@ docs/protocol.md, and the document that asks for it; what that page marks as our
 The numbers without a rule stand in `unseen.py`.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any
@@ -15,6 +16,10 @@ from agentleague.conformance.exchange import Exchange
 
 Check = Callable[[Any], str | None]  # takes the bench of the role; a text is a remark on a pass
 OURS = "ours"
+WORDS = re.compile(  # of a check, in its docstring
+    r"(?P<says>.+?) (?P<numbers>R-[A-Z]+-\d\d(?:, R-[A-Z]+-\d\d)*): (?P<source>ours|documents? .+?)"
+    r"(?: Mend: (?P<mend>.+?))?(?: Leniency: (?P<leniency>.+))?"
+)
 
 
 class Tier(StrEnum):
@@ -86,6 +91,19 @@ class NotReached(Exception):
     """The rule could not be tried; the text says why, and what would help."""
 
 
+def words_of(check: Check) -> dict[str, Any]:
+    """What the docstring of a check says of its rule; empty if it has no such words.
+
+    They are a sentence; the numbers and where they stand; `Mend: …` and `Leniency: …`.
+    """
+    found = WORDS.fullmatch(" ".join((check.__doc__ or "").split()))
+    if found is None:
+        return {}
+    said: dict[str, Any] = {name: text for name, text in found.groupdict().items() if text}
+    said["number"], *also = said.pop("numbers").split(", ")
+    return said | {"also": tuple(also)}
+
+
 class Rules:
     """The rules of one role, in the order in which they are tried.
 
@@ -98,10 +116,13 @@ class Rules:
         self._rules: dict[str, Rule] = {}
 
     def rule(self, name: str, tier: Tier, **said: Any) -> Callable[[Check], Check]:
-        """Add a rule whose check is the decorated function; `said` are the fields of `Rule`."""
+        """Add a rule whose check is the decorated function.
+
+        Its words are those in the docstring of the function; `said` are further fields of `Rule`.
+        """
 
         def add(check: Check) -> Check:
-            given = {"needs": self._needs} | said
+            given = {"needs": self._needs} | words_of(check) | said
             self.add(Rule(id=f"{self.role}.{name}", tier=tier, check=check, **given))
             return check
 
