@@ -2,7 +2,7 @@
 
 from agentleague.conformance.bench import Bench
 from agentleague.conformance.exchange import Answer
-from agentleague.conformance.rules import OURS, Broken, NotApplicable, Rules, Tier
+from agentleague.conformance.rules import Broken, NotApplicable, Rules, Tier
 from agentleague.conformance.wire import (
     ANY,
     as_usual,
@@ -15,47 +15,40 @@ from agentleague.conformance.wire import (
 
 HTTP = Rules(ANY)
 MUST, SHOULD, ROBUST, PLUS = Tier
-ENVELOPE_001 = "document 001 section 1.1"
 NO_GET = (400, 403, 404, 405, 501)  # of a server that does not offer what is asked for
 
 
-@HTTP.rule(
-    "http.takes-post",
-    MUST,
-    number="R-HTTP-01",
-    source=ENVELOPE_001,
-    says="An agent answers POST at its end point.",
-    mend="Listen for HTTP POST at the end point that you register, /mcp unless you say otherwise.",
-)
+@HTTP.rule("http.takes-post", MUST)
 def takes_post(bench: Bench) -> None:
+    """An agent answers POST at its end point.
+
+    R-HTTP-01: document 001 section 1.1
+    Mend: Listen for HTTP POST at the end point that you register, /mcp unless you say otherwise.
+    """
     answer = bench.ask(bench.control())
     bench.expect_answer(answer)
     if answer.status in (404, 405, 501) or 300 <= (answer.status or 0) < 400:
         raise Broken("HTTP 200: POST at its end point")
 
 
-@HTTP.rule(
-    "message.is-taken",
-    MUST,
-    number="R-FORM-01",
-    source=ENVELOPE_001,
-    says="An agent takes an ordinary message, in one of the forms that the documents show.",
-    mend="Take JSON-RPC 2.0 with the method of document 001, and the message in `params`.",
-)
+@HTTP.rule("message.is-taken", MUST)
 def message_is_taken(bench: Bench) -> None:
+    """An agent takes an ordinary message, in one of the forms that the documents show.
+
+    R-FORM-01: document 001 section 1.1
+    Mend: Take JSON-RPC 2.0 with the method of document 001, and the message in `params`.
+    """
     expect_taken(bench, bench.ask(bench.control()), "an ordinary message is taken")
 
 
-@HTTP.rule(
-    "http.says-json",
-    SHOULD,
-    number="R-HTTP-01",
-    source=ENVELOPE_001,
-    says="An agent answers with the content type application/json.",
-    mend="Set the header Content-Type: application/json in every answer.",
-    leniency="the content type of an answer is not looked at",
-)
+@HTTP.rule("http.says-json", SHOULD)
 def says_json(bench: Bench) -> None:
+    """An agent answers with the content type application/json.
+
+    R-HTTP-01: document 001 section 1.1
+    Mend: Set the header Content-Type: application/json in every answer.
+    Leniency: the content type of an answer is not looked at
+    """
     answer = bench.ask(bench.control())
     bench.expect_answer(answer)
     kind = answer.headers.get("content-type", "")
@@ -65,15 +58,13 @@ def says_json(bench: Bench) -> None:
         raise Broken(f"Content-Type: application/json{said}")
 
 
-@HTTP.rule(
-    "http.get-is-no-message",
-    PLUS,
-    number="R-HTTP-01",
-    source=ENVELOPE_001,
-    says="An agent does not answer GET at its end point as if that were a message.",
-    mend="Answer any method but POST with 405.",
-)
+@HTTP.rule("http.get-is-no-message", PLUS)
 def get_is_no_message(bench: Bench) -> None:
+    """An agent does not answer GET at its end point as if that were a message.
+
+    R-HTTP-01: document 001 section 1.1
+    Mend: Answer any method but POST with 405.
+    """
     answer = _got(bench, bench.peer.path)
     if answer.status in NO_GET:
         return
@@ -96,15 +87,13 @@ def _offered(bench: Bench, path: str) -> Answer:
     return answer
 
 
-@HTTP.rule(
-    "http.other-path",
-    PLUS,
-    number="R-HTTP-01",
-    source=ENVELOPE_001,
-    says="An agent answers 404 to messages at a path that is not its own.",
-    mend="Answer 404 at any path but your end point's.",
-)
+@HTTP.rule("http.other-path", PLUS)
 def other_path(bench: Bench) -> None:
+    """An agent answers 404 to messages at a path that is not its own.
+
+    R-HTTP-01: document 001 section 1.1
+    Mend: Answer 404 at any path but your end point's.
+    """
     what, body = "a message at /no-such-path", body_of(bench)
     answer = bench.post(what, body, path="/no-such-path")
     if answer.status == 200:
@@ -113,15 +102,13 @@ def other_path(bench: Bench) -> None:
         raise Broken("HTTP 404")
 
 
-@HTTP.rule(
-    "http.chunked",
-    PLUS,
-    number="R-HTTP-01",
-    source=OURS,
-    says="An agent takes a body in chunks, or says that it needs its length.",
-    mend="Read Transfer-Encoding: chunked, or answer 411; most web servers do it for you.",
-)
+@HTTP.rule("http.chunked", PLUS)
 def chunked(bench: Bench) -> None:
+    """An agent takes a body in chunks, or says that it needs its length.
+
+    R-HTTP-01: ours
+    Mend: Read Transfer-Encoding: chunked, or answer 411; most web servers do it for you.
+    """
     body = body_of(bench)
     half = len(body) // 2
     chunks = [b"%x\r\n%b\r\n" % (len(each), each) for each in (body[:half], body[half:], b"")]
@@ -132,15 +119,13 @@ def chunked(bench: Bench) -> None:
     expect_taken(bench, answer, "a body in chunks is taken, or refused with HTTP 411")
 
 
-@HTTP.rule(
-    "http.header-case",
-    ROBUST,
-    number="R-HTTP-01",
-    source=ENVELOPE_001,
-    says="An agent reads the names of headers in upper and lower case.",
-    mend="Compare the names of headers without their case.",
-)
+@HTTP.rule("http.header-case", ROBUST)
 def header_case(bench: Bench) -> None:
+    """An agent reads the names of headers in upper and lower case.
+
+    R-HTTP-01: document 001 section 1.1
+    Mend: Compare the names of headers without their case.
+    """
     for in_case in (str.lower, str.upper):
         body = body_of(bench)
         lines = head(bench, len(body)).decode().splitlines()
@@ -151,15 +136,13 @@ def header_case(bench: Bench) -> None:
         expect_taken(bench, answer, "a message with headers in upper or lower case is taken")
 
 
-@HTTP.rule(
-    "http.keep-alive",
-    ROBUST,
-    number="R-HTTP-01",
-    source=ENVELOPE_001,
-    says="An agent answers a second request on a connection, or says that it closes it.",
-    mend="Read the body of a request whole, and keep the connection open or say Connection: close.",
-)
+@HTTP.rule("http.keep-alive", ROBUST)
 def keep_alive(bench: Bench) -> str | None:
+    """An agent answers a second request on a connection, or says that it closes it.
+
+    R-HTTP-01: document 001 section 1.1
+    Mend: Read the body of a request whole, and keep the connection open or say Connection: close.
+    """
     bodies = [body_of(bench, each) for each in bench.controls(2)]
     answers = bench.peer.post_again(bodies)
     for body, answer in zip(bodies, answers, strict=False):
@@ -172,15 +155,13 @@ def keep_alive(bench: Bench) -> str | None:
     return None
 
 
-@HTTP.rule(
-    "http.expect-continue",
-    PLUS,
-    number="R-HTTP-01",
-    source=OURS,
-    says="An agent answers a client that announces its body with Expect: 100-continue.",
-    mend="Answer 100 Continue, or ignore the header; most web servers do it for you.",
-)
+@HTTP.rule("http.expect-continue", PLUS)
 def expect_continue(bench: Bench) -> None:
+    """An agent answers a client that announces its body with Expect: 100-continue.
+
+    R-HTTP-01: ours
+    Mend: Answer 100 Continue, or ignore the header; most web servers do it for you.
+    """
     body = body_of(bench)
     sent = head(bench, len(body), "Expect: 100-continue") + body
     answer = bench.send("a body announced with Expect: 100-continue", sent, seconds=as_usual(bench))
@@ -189,15 +170,13 @@ def expect_continue(bench: Bench) -> None:
     expect_taken(bench, answer, "a body announced with Expect: 100-continue is taken")
 
 
-@HTTP.rule(
-    "http.version-1-0",
-    PLUS,
-    number="R-HTTP-01",
-    source=OURS,
-    says="An agent answers clients of HTTP/1.0.",
-    mend="Answer HTTP/1.0 requests, and close the connection after it.",
-)
+@HTTP.rule("http.version-1-0", PLUS)
 def version_1_0(bench: Bench) -> None:
+    """An agent answers clients of HTTP/1.0.
+
+    R-HTTP-01: ours
+    Mend: Answer HTTP/1.0 requests, and close the connection after it.
+    """
     body = body_of(bench)
     sent = head(bench, len(body), version="1.0") + body
     answer = bench.send("a request of HTTP/1.0", sent, seconds=as_usual(bench))
@@ -206,15 +185,13 @@ def version_1_0(bench: Bench) -> None:
     expect_taken(bench, answer, "a message by HTTP/1.0 is taken")
 
 
-@HTTP.rule(
-    "http.health",
-    PLUS,
-    number="R-HTTP-04",
-    source=OURS,
-    says="An agent that answers GET /health says its status and role in JSON.",
-    mend='Answer GET /health with {"status": "ok", "role": …}.',
-)
+@HTTP.rule("http.health", PLUS)
 def health(bench: Bench) -> str | None:
+    """An agent that answers GET /health says its status and role in JSON.
+
+    R-HTTP-04: ours
+    Mend: Answer GET /health with {"status": "ok", "role": …}.
+    """
     answer = _offered(bench, "/health")
     said = answer.fields() or {}
     if answer.status != 200 or not isinstance(said.get("status"), str):
@@ -226,15 +203,13 @@ def health(bench: Bench) -> str | None:
     return None
 
 
-@HTTP.rule(
-    "http.metrics",
-    PLUS,
-    number="R-HTTP-05",
-    source=OURS,
-    says="An agent that answers GET /metrics does so in the text format of Prometheus.",
-    mend="Answer GET /metrics with lines of `name value`, as text/plain; version=0.0.4.",
-)
+@HTTP.rule("http.metrics", PLUS)
 def metrics(bench: Bench) -> None:
+    """An agent that answers GET /metrics does so in the text format of Prometheus.
+
+    R-HTTP-05: ours
+    Mend: Answer GET /metrics with lines of `name value`, as text/plain; version=0.0.4.
+    """
     answer = _offered(bench, "/metrics")
     lines = answer.body.decode(errors="replace").splitlines()
     values = [line.rpartition(" ")[2] for line in lines if line and not line.startswith("#")]
@@ -252,15 +227,13 @@ def _number(text: str) -> bool:
     return True
 
 
-@HTTP.rule(
-    "http.foreign-origin",
-    PLUS,
-    number="R-HTTP-03",
-    source=OURS,
-    says="An agent refuses what a web page of another origin makes a browser send.",
-    mend="Answer 403 to a request with an Origin that is not your own.",
-)
+@HTTP.rule("http.foreign-origin", PLUS)
 def foreign_origin(bench: Bench) -> None:
+    """An agent refuses what a web page of another origin makes a browser send.
+
+    R-HTTP-03: ours
+    Mend: Answer 403 to a request with an Origin that is not your own.
+    """
     body, origin = body_of(bench), {"Origin": "http://elsewhere.example"}
     answer = bench.post("a message with a foreign Origin", body, headers=origin)
     if answer.headers.get("access-control-allow-origin") in ("*", origin["Origin"]):
