@@ -36,18 +36,13 @@ RESTART = ("manager.restart.keeps-tokens", "manager.restart.goes-on")
 add_wire_rules(MANAGER, ANSWERS[0])  # while a round is open, as late as possible
 
 
-@MANAGER.rule(
-    "restart.keeps-the-table",
-    ROBUST,
-    number="R-LEAGUE-09",
-    source="document 001 section 5.1",
-    says="A manager that is killed and started again has the table that it had.",
-    mend="Write each result to disk before you answer its report, and read them at the start.",
-    needs=ANSWERS,
-    implies=RESTART,
-    is_slow=True,
-)
+@MANAGER.rule("restart.keeps-the-table", ROBUST, needs=ANSWERS, implies=RESTART, is_slow=True)
 def restart_keeps_the_table(bench: ManagerBench) -> None:
+    """A manager that is killed and started again has the table that it had.
+
+    R-LEAGUE-09: document 001 section 5.1
+    Mend: Write each result to disk before you answer its report, and read them at the start.
+    """
     before = _restarted(bench)
     answer = bench.ask(bench.query("GET_STANDINGS"))
     if sums(rows_in(bench.said(answer))) != before:
@@ -67,17 +62,13 @@ def _restarted(bench: ManagerBench) -> dict[str, tuple[Any, ...]]:
     return bench.before_restart
 
 
-@MANAGER.rule(
-    "restart.keeps-tokens",
-    ROBUST,
-    number="R-LEAGUE-18",
-    source="document 001 section 2.2",
-    says="The ids and tokens from before a restart count after it.",
-    mend="Write what you told each agent to disk before you answer its registration.",
-    needs=ANSWERS,
-    is_slow=True,
-)
+@MANAGER.rule("restart.keeps-tokens", ROBUST, needs=ANSWERS, is_slow=True)
 def restart_keeps_tokens(bench: ManagerBench) -> None:
+    """The ids and tokens from before a restart count after it.
+
+    R-LEAGUE-18: document 001 section 2.2
+    Mend: Write what you told each agent to disk before you answer its registration.
+    """
     _restarted(bench)
     player = bench.players[0]
     answer = bench.ask(bench.query("GET_NEXT_MATCH", query_params={"player_id": player.id}))
@@ -85,17 +76,13 @@ def restart_keeps_tokens(bench: ManagerBench) -> None:
         raise Broken(f"an answer to {player.id} and its token, as before")
 
 
-@MANAGER.rule(
-    "restart.goes-on",
-    ROBUST,
-    number="R-LEAGUE-09",
-    source="document 001 section 5.1",
-    says="A league goes on after a restart: the reports that are still due are taken.",
-    mend="Read the schedule and who has which match from disk at the start.",
-    needs=ANSWERS,
-    is_slow=True,
-)
+@MANAGER.rule("restart.goes-on", ROBUST, needs=ANSWERS, is_slow=True)
 def restart_goes_on(bench: ManagerBench) -> None:
+    """A league goes on after a restart: the reports that are still due are taken.
+
+    R-LEAGUE-09: document 001 section 5.1
+    Mend: Read the schedule and who has which match from disk at the start.
+    """
     _restarted(bench)
     try:
         bench.tell(bench.open_match())
@@ -107,16 +94,17 @@ def restart_goes_on(bench: ManagerBench) -> None:
 @MANAGER.rule(
     "flow.player-that-hangs",
     ROBUST,
-    number="R-FLOW-02",
-    source="document 001 section 1.3",
-    says="A player that answers nothing does not stop the league.",
-    mend="Wait 10 seconds at most for the answer to a message, and for all players at once.",
     needs=GOES_ON,
     implies=("manager.league.completed",),
     is_slow=True,
 )
 @about_everybody
 def player_that_hangs(bench: ManagerBench) -> None:
+    """A player that answers nothing does not stop the league.
+
+    R-FLOW-02: document 001 section 1.3
+    Mend: Wait 10 seconds at most for the answer to a message, and for all players at once.
+    """
     bench.open_match()
     players = bench.sound()
     if len(players) < 2:
@@ -140,17 +128,14 @@ def never(received: Received) -> Reply:
     return Reply(is_never=True)
 
 
-@MANAGER.rule(
-    "league.completed",
-    MUST,
-    number="R-LEAGUE-28",
-    source="document 004 section 4.3",
-    says="After the last round every player is sent LEAGUE_COMPLETED.",
-    mend="Send LEAGUE_COMPLETED to each player when the last round is over.",
-    needs=GOES_ON,
-)
+@MANAGER.rule("league.completed", MUST, needs=GOES_ON)
 @about_everybody
 def league_completed(bench: ManagerBench) -> None:
+    """After the last round every player is sent LEAGUE_COMPLETED.
+
+    R-LEAGUE-28: document 004 section 4.3
+    Mend: Send LEAGUE_COMPLETED to each player when the last round is over.
+    """
     try:
         bench.finished()
     except NotReached as reason:
@@ -166,32 +151,26 @@ def _end_at(bench: ManagerBench, agent: AgentOfTheKit) -> None:
         raise Broken(f"{END} to {agent.id}", last_of(agent))
 
 
-@MANAGER.rule(
-    "league.completed-for-referees",
-    SHOULD,
-    number="R-LEAGUE-28",
-    source="document 004 section 4.3.4",
-    says="Every referee is sent LEAGUE_COMPLETED.",
-    mend="Send LEAGUE_COMPLETED to the referees too.",
-    needs=ENDED,
-)
+@MANAGER.rule("league.completed-for-referees", SHOULD, needs=ENDED)
 def league_completed_for_referees(bench: ManagerBench) -> None:
+    """Every referee is sent LEAGUE_COMPLETED.
+
+    R-LEAGUE-28: document 004 section 4.3.4
+    Mend: Send LEAGUE_COMPLETED to the referees too.
+    """
     bench.finished()
     for referee in bench.referees:
         _end_at(bench, referee)
 
 
-@MANAGER.rule(
-    "schedule.everybody-meets-once",
-    MUST,
-    number="R-LEAGUE-31",
-    source="document 000 section 2.5.3",
-    says="Everybody meets everybody exactly once.",
-    mend="Make a round robin: n - 1 rounds of n / 2 matches, or n rounds if n is odd.",
-    needs=ENDED,
-)
+@MANAGER.rule("schedule.everybody-meets-once", MUST, needs=ENDED)
 @about_everybody
 def everybody_meets_once(bench: ManagerBench) -> None:
+    """Everybody meets everybody exactly once.
+
+    R-LEAGUE-31: document 000 section 2.5.3
+    Mend: Make a round robin: n - 1 rounds of n / 2 matches, or n rounds if n is odd.
+    """
     bench.finished()
     met = sorted(
         tuple(sorted((each.player_a, each.player_b)))
@@ -205,17 +184,14 @@ def everybody_meets_once(bench: ManagerBench) -> None:
         raise Broken(f"one match of each pair; not so for {', '.join(wrong) or 'others'}")
 
 
-@MANAGER.rule(
-    "league.end-is-complete",
-    SHOULD,
-    number="R-LEAGUE-28",
-    source="document 004 section 4.3.2",
-    says="LEAGUE_COMPLETED says how many rounds and matches there were.",
-    mend="Say league_id, total_rounds and total_matches in LEAGUE_COMPLETED.",
-    needs=ENDED,
-)
+@MANAGER.rule("league.end-is-complete", SHOULD, needs=ENDED)
 @about_everybody
 def end_is_complete(bench: ManagerBench) -> None:
+    """LEAGUE_COMPLETED says how many rounds and matches there were.
+
+    R-LEAGUE-28: document 004 section 4.3.2
+    Mend: Say league_id, total_rounds and total_matches in LEAGUE_COMPLETED.
+    """
     end = bench.finished()
     expected = {
         "league_id": bench.players[0].league_id,
@@ -227,17 +203,14 @@ def end_is_complete(bench: ManagerBench) -> None:
             raise Broken(f"`{name}` {shown(value)}", end.exchange())
 
 
-@MANAGER.rule(
-    "league.champion",
-    MUST,
-    number="R-LEAGUE-28",
-    source="document 004 section 4.3.4",
-    says="The champion is the player with the most points.",
-    mend="Take the first row of the final table as `champion`.",
-    needs=ENDED,
-)
+@MANAGER.rule("league.champion", MUST, needs=ENDED)
 @about_everybody
 def league_champion(bench: ManagerBench) -> None:
+    """The champion is the player with the most points.
+
+    R-LEAGUE-28: document 004 section 4.3.4
+    Mend: Take the first row of the final table as `champion`.
+    """
     end = bench.finished()
     champion = said_in(end).get("champion")
     table = played(bench, len(bench.play.rounds))
@@ -248,17 +221,14 @@ def league_champion(bench: ManagerBench) -> None:
         raise Broken(f"`champion.points` {table[best][-1]}", end.exchange())
 
 
-@MANAGER.rule(
-    "league.final-table",
-    SHOULD,
-    number="R-LEAGUE-28",
-    source="document 004 section 4.3.2",
-    says="`final_standings` has every player, in the order of ranks, with what it won.",
-    mend="Send the whole table as final_standings.",
-    needs=ENDED,
-)
+@MANAGER.rule("league.final-table", SHOULD, needs=ENDED)
 @about_everybody
 def final_table(bench: ManagerBench) -> None:
+    """`final_standings` has every player, in the order of ranks, with what it won.
+
+    R-LEAGUE-28: document 004 section 4.3.2
+    Mend: Send the whole table as final_standings.
+    """
     end = bench.finished()
     rows = rows_in(said_in(end), "final_standings")
     ranks = [row.get("rank") for row in rows]
@@ -280,14 +250,15 @@ def _broadcasts(bench: ManagerBench) -> Iterator[Received]:
 @MANAGER.rule(
     "messages.have-the-envelope",
     SHOULD,
-    number="R-ENV-01",
-    source="document 001 section 1.2",
-    says="Every message of the manager has the envelope, and `sender` is league_manager.",
     mend=f"Put {', '.join(ENVELOPE)} into every message.",
     needs=STARTS,
-    leniency="a message without an envelope is taken",
 )
 def messages_have_the_envelope(bench: ManagerBench) -> None:
+    """Every message of the manager has the envelope, and `sender` is league_manager.
+
+    R-ENV-01: document 001 section 1.2
+    Leniency: a message without an envelope is taken
+    """
     for each in _broadcasts(bench):
         said = said_in(each)
         missing = [name for name in ENVELOPE if not isinstance(said.get(name), str)]
@@ -298,16 +269,15 @@ def messages_have_the_envelope(bench: ManagerBench) -> None:
 
 
 @MANAGER.rule(
-    "messages.have-the-time-in-utc",
-    SHOULD,
-    number="R-TIME-01",
-    source="document 004 section 10.4",
-    says="The `timestamp` of a message is UTC, like 2026-01-15T10:30:00Z.",
-    mend="Write the time in UTC, with Z at its end.",
-    needs=("manager.messages.have-the-envelope",),
-    leniency="the time of a message to us is not judged",
+    "messages.have-the-time-in-utc", SHOULD, needs=("manager.messages.have-the-envelope",)
 )
 def messages_have_the_time(bench: ManagerBench) -> None:
+    """The `timestamp` of a message is UTC, like 2026-01-15T10:30:00Z.
+
+    R-TIME-01: document 004 section 10.4
+    Mend: Write the time in UTC, with Z at its end.
+    Leniency: the time of a message to us is not judged
+    """
     for each in _broadcasts(bench):
         if not IS_TIME.fullmatch(str(said_in(each).get("timestamp"))):
             raise Broken("`timestamp` like 2026-01-15T10:30:00Z", each.exchange())
@@ -319,32 +289,26 @@ def _after_the_end(bench: ManagerBench) -> None:
         raise NotApplicable("the manager ends with its league")
 
 
-@MANAGER.rule(
-    "end.table-stays",
-    PLUS,
-    number="R-TABLE-07",
-    source="document 004 section 8.2",
-    says="The table can be asked for after the end of the league.",
-    mend="Keep answering GET_STANDINGS when the league is over.",
-    needs=(*ENDED, *ANSWERS),
-)
+@MANAGER.rule("end.table-stays", PLUS, needs=(*ENDED, *ANSWERS))
 @about_everybody
 def table_stays(bench: ManagerBench) -> None:
+    """The table can be asked for after the end of the league.
+
+    R-TABLE-07: document 004 section 8.2
+    Mend: Keep answering GET_STANDINGS when the league is over.
+    """
     _after_the_end(bench)
     if sums(standings(bench)) != played(bench, len(bench.play.rounds)):
         raise Broken("the final table")
 
 
-@MANAGER.rule(
-    "end.registration",
-    SHOULD,
-    number="R-LEAGUE-20",
-    source="document 001 section 6.1",
-    says="A manager refuses a registration after the end, with E031.",
-    mend="Answer with the error E031, or REJECTED, when the league is over.",
-    needs=ENDED,
-)
+@MANAGER.rule("end.registration", SHOULD, needs=ENDED)
 def registration_after_the_end(bench: ManagerBench) -> None:
+    """A manager refuses a registration after the end, with E031.
+
+    R-LEAGUE-20: document 001 section 6.1
+    Mend: Answer with the error E031, or REJECTED, when the league is over.
+    """
     _after_the_end(bench)
     player = bench.spare("player", "Kit straggler")
     answer = bench.ask(bench.registration(player))
@@ -353,16 +317,13 @@ def registration_after_the_end(bench: ManagerBench) -> None:
     expect_reason(bench, answer, ("E031", "E019"), "over|ended|complete|start|closed")
 
 
-@MANAGER.rule(
-    "end.report",
-    SHOULD,
-    number="R-LEAGUE-10",
-    source="document 001 section 5.1",
-    says="A report that contradicts the final table is refused, and changes nothing.",
-    mend="Answer a report with the error 5003 when its match is over, also after the end.",
-    needs=ENDED,
-)
+@MANAGER.rule("end.report", SHOULD, needs=ENDED)
 def report_after_the_end(bench: ManagerBench) -> None:
+    """A report that contradicts the final table is refused, and changes nothing.
+
+    R-LEAGUE-10: document 001 section 5.1
+    Mend: Answer a report with the error 5003 when its match is over, also after the end.
+    """
     _after_the_end(bench)
     match = bench.play.rounds[-1][0]
     outcome = bench.play.results[match.match_id]
