@@ -21,7 +21,7 @@ from agentleague.conformance.manager_checks import (
 from agentleague.conformance.manager_query_rules import ANSWERS
 from agentleague.conformance.manager_registration_rules import MANAGER
 from agentleague.conformance.manager_round_rules import SOUND
-from agentleague.conformance.rules import OURS, Broken, NotReached, Tier
+from agentleague.conformance.rules import Broken, NotReached, Tier
 
 MUST, SHOULD, ROBUST, PLUS = Tier
 TOLD = (*SOUND, "manager.registration.gives-a-token")
@@ -76,101 +76,80 @@ def _refusal_of_a_token(bench: ManagerBench) -> tuple[dict[str, Any], Answer]:
     return asked, answer
 
 
-@MANAGER.rule(
-    "report.wrong-token",
-    MUST,
-    number="R-ERR-09",
-    source="document 001 section 5.1",
-    says="A manager refuses a report whose token it gave to nobody, with E012.",
-    mend="Compare auth_token with the token that the referee was given; else error 5001, E012.",
-    needs=TOLD,
-)
+@MANAGER.rule("report.wrong-token", MUST, needs=TOLD)
 def wrong_token(bench: ManagerBench) -> None:
+    """A manager refuses a report whose token it gave to nobody, with E012.
+
+    R-ERR-09: document 001 section 5.1
+    Mend: Compare auth_token with the token that the referee was given; else error 5001, E012.
+    """
     _refused(bench, WRONG_TOKEN, "token", auth_token=_false_token(bench))
 
 
-@MANAGER.rule(
-    "report.token-of-a-player",
-    SHOULD,
-    number="R-ERR-09",
-    source="document 001 section 5.1",
-    says="A manager refuses a report with the token of a player.",
-    mend="Look whose token it is: only the referee of the match may report.",
-    needs=TOLD,
-)
+@MANAGER.rule("report.token-of-a-player", SHOULD, needs=TOLD)
 def token_of_a_player(bench: ManagerBench) -> None:
+    """A manager refuses a report with the token of a player.
+
+    R-ERR-09: document 001 section 5.1
+    Mend: Look whose token it is: only the referee of the match may report.
+    """
     bench.started()
     token = bench.players[0].token
     _refused(bench, (*WRONG_TOKEN, *OTHER_MATCH), "token|referee", auth_token=token)
 
 
-@MANAGER.rule(
-    "report.of-another-referee",
-    SHOULD,
-    number="R-LEAGUE-07",
-    source="document 001 section 5.1",
-    says="A manager refuses a report of a referee that was not given the match, with 5002.",
-    mend="Compare the referee of the token with the one of the match; else error 5002, E015.",
-    needs=TOLD,
-)
+@MANAGER.rule("report.of-another-referee", SHOULD, needs=TOLD)
 def report_of_another_referee(bench: ManagerBench) -> None:
+    """A manager refuses a report of a referee that was not given the match, with 5002.
+
+    R-LEAGUE-07: document 001 section 5.1
+    Mend: Compare the referee of the token with the one of the match; else error 5002, E015.
+    """
     other = other_referee(bench, bench.open_match())
     changed = {"sender": other.sender, "auth_token": other.token}
     _refused(bench, OTHER_MATCH, "assigned|referee", **changed)
 
 
-@MANAGER.rule(
-    "report.unknown-match",
-    SHOULD,
-    number="R-LEAGUE-07",
-    source="document 001 section 5.1",
-    says="A manager refuses a report of a match that does not exist, with 5002.",
-    mend="Answer with the error 5002 (E015) where match_id is unknown.",
-    needs=TOLD,
-)
+@MANAGER.rule("report.unknown-match", SHOULD, needs=TOLD)
 def unknown_match(bench: ManagerBench) -> None:
+    """A manager refuses a report of a match that does not exist, with 5002.
+
+    R-LEAGUE-07: document 001 section 5.1
+    Mend: Answer with the error 5002 (E015) where match_id is unknown.
+    """
     _refused(bench, OTHER_MATCH, "match", match_id="R1M77")
 
 
-@MANAGER.rule(
-    "report.without-result",
-    SHOULD,
-    number="R-MSG-04",
-    source="document 004 section 10.5 rule 3",
-    says="A manager refuses a report without `result`, with E003.",
-    mend="Answer with the error E003 (-32602) where result is missing.",
-    needs=TOLD,
-)
+@MANAGER.rule("report.without-result", SHOULD, needs=TOLD)
 def report_without_result(bench: ManagerBench) -> None:
+    """A manager refuses a report without `result`, with E003.
+
+    R-MSG-04: document 004 section 10.5 rule 3
+    Mend: Answer with the error E003 (-32602) where result is missing.
+    """
     _refused(bench, MISSING, "result|winner", result=...)
 
 
-@MANAGER.rule(
-    "report.winner-of-another-match",
-    PLUS,
-    number="R-LEAGUE-33",
-    source=OURS,
-    says="A manager refuses a winner who does not play the match.",
-    mend="Answer with the error E003 where result.winner is neither player of the match.",
-    needs=TOLD,
-)
+@MANAGER.rule("report.winner-of-another-match", PLUS, needs=TOLD)
 def winner_of_another_match(bench: ManagerBench) -> None:
+    """A manager refuses a winner who does not play the match.
+
+    R-LEAGUE-33: ours
+    Mend: Answer with the error E003 where result.winner is neither player of the match.
+    """
     match = bench.open_match()
     result = Outcome(match.player_a).result(match) | {"winner": "P98"}
     _refused(bench, MISSING, "winner|player", result=result)
 
 
-@MANAGER.rule(
-    "error.is-a-league-error",
-    SHOULD,
-    number="R-ERR-03",
-    source="document 001 section 6.1",
-    says="The `data` of an error is a LEAGUE_ERROR with its code, its name and what it is about.",
-    mend="Say message_type, error_code, error_description and context in error.data.",
-    needs=REFUSED,
-    leniency="the number and the code are found wherever they stand",
-)
+@MANAGER.rule("error.is-a-league-error", SHOULD, needs=REFUSED)
 def error_is_a_league_error(bench: ManagerBench) -> None:
+    """The `data` of an error is a LEAGUE_ERROR with its code, its name and what it is about.
+
+    R-ERR-03: document 001 section 6.1
+    Mend: Say message_type, error_code, error_description and context in error.data.
+    Leniency: the number and the code are found wherever they stand
+    """
     _, answer = _refusal_of_a_token(bench)
     data = (answer.error or {}).get("data")
     if not isinstance(data, dict) or data.get("message_type") != "LEAGUE_ERROR":
@@ -183,78 +162,62 @@ def error_is_a_league_error(bench: ManagerBench) -> None:
         raise Broken("`context`, an object")
 
 
-@MANAGER.rule(
-    "error.has-the-number",
-    SHOULD,
-    number="R-ERR-02",
-    source="document 001 section 5.1",
-    says="`error.code` is the number of document 001: 5001 for a bad token in a report.",
-    mend="Use document 001's number for the message that is refused.",
-    needs=REFUSED,
-    leniency="any number is read, if the words or the code say what it is",
-)
+@MANAGER.rule("error.has-the-number", SHOULD, needs=REFUSED)
 def error_has_the_number(bench: ManagerBench) -> None:
+    """`error.code` is the number of document 001: 5001 for a bad token in a report.
+
+    R-ERR-02: document 001 section 5.1
+    Mend: Use document 001's number for the message that is refused.
+    Leniency: any number is read, if the words or the code say what it is
+    """
     _, answer = _refusal_of_a_token(bench)
     if (answer.error or {}).get("code") != 5001:
         raise Broken("`error.code` 5001")
 
 
-@MANAGER.rule(
-    "error.names-the-message",
-    SHOULD,
-    number="R-ERR-04",
-    source="document 004 section 9.1.2",
-    says="An error names the message that it refuses in `original_message_type`.",
-    mend="Copy message_type of what you refuse into original_message_type.",
-    needs=("manager.error.is-a-league-error",),
-)
+@MANAGER.rule("error.names-the-message", SHOULD, needs=("manager.error.is-a-league-error",))
 def error_names_the_message(bench: ManagerBench) -> None:
+    """An error names the message that it refuses in `original_message_type`.
+
+    R-ERR-04: document 004 section 9.1.2
+    Mend: Copy message_type of what you refuse into original_message_type.
+    """
     _, data = _league_error(bench)
     if data.get("original_message_type") != "MATCH_RESULT_REPORT":
         raise Broken("`original_message_type` MATCH_RESULT_REPORT")
 
 
-@MANAGER.rule(
-    "error.repeats-the-conversation",
-    SHOULD,
-    number="R-ERR-06",
-    source="document 004 section 10.2",
-    says="An error has the `conversation_id` of what it refuses.",
-    mend="Copy conversation_id from the request into error.data.",
-    needs=("manager.error.is-a-league-error",),
-)
+@MANAGER.rule("error.repeats-the-conversation", SHOULD, needs=("manager.error.is-a-league-error",))
 def error_repeats_the_conversation(bench: ManagerBench) -> None:
+    """An error has the `conversation_id` of what it refuses.
+
+    R-ERR-06: document 004 section 10.2
+    Mend: Copy conversation_id from the request into error.data.
+    """
     asked, data = _league_error(bench)
     if data.get("conversation_id") != asked["conversation_id"]:
         raise Broken(f"`conversation_id` {asked['conversation_id']}")
 
 
-@MANAGER.rule(
-    "error.hides-the-token",
-    PLUS,
-    number="R-TOK-05",
-    source=OURS,
-    says="An error does not repeat the token that was shown.",
-    mend="Show at most the first four characters of a token in context.provided_token.",
-    needs=REFUSED,
-)
+@MANAGER.rule("error.hides-the-token", PLUS, needs=REFUSED)
 def error_hides_the_token(bench: ManagerBench) -> None:
+    """An error does not repeat the token that was shown.
+
+    R-TOK-05: ours
+    Mend: Show at most the first four characters of a token in context.provided_token.
+    """
     asked, answer = _refusal_of_a_token(bench)
     if str(asked["auth_token"]).encode() in answer.body:
         raise Broken("at most the first characters of the token")
 
 
-@MANAGER.rule(
-    "report.is-taken",
-    MUST,
-    number="R-LEAGUE-09",
-    also=("R-LEAGUE-12",),
-    source="document 001 section 5.1",
-    says="A manager takes the report of the referee to which it gave the match.",
-    mend="Answer report_match_result with `status` ACCEPTED.",
-    needs=TOLD,
-)
+@MANAGER.rule("report.is-taken", MUST, needs=TOLD)
 def report_is_taken(bench: ManagerBench) -> None:
+    """A manager takes the report of the referee to which it gave the match.
+
+    R-LEAGUE-09, R-LEAGUE-12: document 001 section 5.1
+    Mend: Answer report_match_result with `status` ACCEPTED.
+    """
     match = bench.open_match()
     try:
         bench.tell(match)
@@ -262,17 +225,14 @@ def report_is_taken(bench: ManagerBench) -> None:
         raise Broken("`status` ACCEPTED") from None
 
 
-@MANAGER.rule(
-    "report.answer-is-documented",
-    SHOULD,
-    number="R-LEAGUE-09",
-    source="document 001 section 5.1",
-    says="The answer to a report is MATCH_RESULT_ACK with `status`, `match_id` and `round_id`.",
-    mend="Answer with message_type MATCH_RESULT_ACK, status ACCEPTED, match_id and round_id.",
-    needs=TAKEN,
-    leniency="any answer that refuses nothing is taken for a yes",
-)
+@MANAGER.rule("report.answer-is-documented", SHOULD, needs=TAKEN)
 def report_answer_is_documented(bench: ManagerBench) -> None:
+    """The answer to a report is MATCH_RESULT_ACK with `status`, `match_id` and `round_id`.
+
+    R-LEAGUE-09: document 001 section 5.1
+    Mend: Answer with message_type MATCH_RESULT_ACK, status ACCEPTED, match_id and round_id.
+    Leniency: any answer that refuses nothing is taken for a yes
+    """
     match = bench.open_match()
     said = bench.said(bench.tell(match))
     expected = {
@@ -286,34 +246,26 @@ def report_answer_is_documented(bench: ManagerBench) -> None:
             raise Broken(f"`{name}` {shown(value)}")
 
 
-@MANAGER.rule(
-    "report.without-token",
-    SHOULD,
-    number="R-ENV-05",
-    also=("R-START-06",),
-    source="document 001 section 1.4",
-    says="A manager refuses a report without a token, with E011.",
-    mend="Refuse a report without auth_token with the error 5001, E011.",
-    needs=TAKEN,
-    leniency="a referee that never showed its token need not, on one machine",
-)
+@MANAGER.rule("report.without-token", SHOULD, needs=TAKEN)
 def report_without_token(bench: ManagerBench) -> None:
+    """A manager refuses a report without a token, with E011.
+
+    R-ENV-05, R-START-06: document 001 section 1.4
+    Mend: Refuse a report without auth_token with the error 5001, E011.
+    Leniency: a referee that never showed its token need not, on one machine
+    """
     for referee in bench.referees:  # Now the manager has seen the token of both.
         bench.ask(bench.query("GET_STANDINGS", referee))
     _refused(bench, WRONG_TOKEN, "token", auth_token=...)
 
 
-@MANAGER.rule(
-    "report.counts-once",
-    MUST,
-    number="R-LEAGUE-09",
-    source="document 001 section 5.1",
-    says="A report that comes twice counts once, and is ACCEPTED again or refused with 5003.",
-    mend="Keep the result of each match; answer a repeated report without counting it.",
-    needs=(*TAKEN, *ANSWERS),
-    implies=COUNTS,
-)
+@MANAGER.rule("report.counts-once", MUST, needs=(*TAKEN, *ANSWERS), implies=COUNTS)
 def report_counts_once(bench: ManagerBench) -> None:
+    """A report that comes twice counts once, and is ACCEPTED again or refused with 5003.
+
+    R-LEAGUE-09: document 001 section 5.1
+    Mend: Keep the result of each match; answer a repeated report without counting it.
+    """
     match, outcome = _reported(bench)
     before = sums(settled(bench))
     answer = bench.ask(bench.report(match, outcome))
@@ -326,14 +278,15 @@ def report_counts_once(bench: ManagerBench) -> None:
 @MANAGER.rule(
     "report.first-counts",
     MUST,
-    number="R-LEAGUE-10",
-    source="document 001 section 5.1",
-    says="A later report that contradicts the first changes nothing in the table.",
-    mend="Keep the first result of each match, whatever comes later.",
     needs=(*TAKEN, *ANSWERS),
     implies=(*COUNTS, "manager.report.contradiction"),
 )
 def report_first_counts(bench: ManagerBench) -> None:
+    """A later report that contradicts the first changes nothing in the table.
+
+    R-LEAGUE-10: document 001 section 5.1
+    Mend: Keep the first result of each match, whatever comes later.
+    """
     match, outcome = _reported(bench)
     before = sums(settled(bench))
     bench.ask(bench.report(match, _contrary(match, outcome)))
@@ -341,16 +294,13 @@ def report_first_counts(bench: ManagerBench) -> None:
         raise Broken("the same table as before the second report")
 
 
-@MANAGER.rule(
-    "report.contradiction",
-    SHOULD,
-    number="R-LEAGUE-10",
-    source="document 001 section 5.1",
-    says="A report that contradicts an earlier one is refused with 5003.",
-    mend="Answer with the error 5003 (E044), `match_id` and `previous_report_time`.",
-    needs=TAKEN,
-)
+@MANAGER.rule("report.contradiction", SHOULD, needs=TAKEN)
 def report_contradiction(bench: ManagerBench) -> None:
+    """A report that contradicts an earlier one is refused with 5003.
+
+    R-LEAGUE-10: document 001 section 5.1
+    Mend: Answer with the error 5003 (E044), `match_id` and `previous_report_time`.
+    """
     match, outcome = _reported(bench)
     answer = bench.ask(bench.report(match, _contrary(match, outcome)))
     expect_reason(bench, answer, ("E044", 5003), "duplicate|already")
@@ -371,16 +321,13 @@ def _contrary(match: Match, outcome: Outcome) -> Outcome:
     return Outcome(match.player_b if outcome.winner == match.player_a else match.player_a)
 
 
-@MANAGER.rule(
-    "error.repeats-its-context",
-    PLUS,
-    number="R-ERR-05",
-    source="document 001 section 3.1",
-    says="What stands in the `context` of an error stands beside it too.",
-    mend="Copy the keys of context, but `action`, into error.data, where document 001 has them.",
-    needs=("manager.error.is-a-league-error",),
-)
+@MANAGER.rule("error.repeats-its-context", PLUS, needs=("manager.error.is-a-league-error",))
 def error_repeats_its_context(bench: ManagerBench) -> None:
+    """What stands in the `context` of an error stands beside it too.
+
+    R-ERR-05: document 001 section 3.1
+    Mend: Copy the keys of context, but `action`, into error.data, where document 001 has them.
+    """
     _, data = _league_error(bench)
     context = data.get("context")
     if lacking := {*(context if isinstance(context, dict) else ())} - {*data, "action"}:
