@@ -59,14 +59,15 @@ def _completed(bench: ManagerBench, number: int, agent: AgentOfTheKit) -> Receiv
 @MANAGER.rule(
     "standings.within-5-seconds",
     SHOULD,
-    number="R-FLOW-04",
-    source="document 004 section 7.1.3",
-    says="The table counts a match at most 5 seconds after its report.",
-    mend="Compute the table anew as soon as a report was taken.",
     needs=(*TAKEN, *ANSWERS),
     implies=("manager.report.first-counts", "manager.report.counts-once"),
 )
 def standings_within_5_seconds(bench: ManagerBench) -> None:
+    """The table counts a match at most 5 seconds after its report.
+
+    R-FLOW-04: document 004 section 7.1.3
+    Mend: Compute the table anew as soon as a report was taken.
+    """
     bench.tell(bench.open_match())
     rows = settled(bench)
     if counted(rows) < 2 * len(bench.play.results):
@@ -76,14 +77,15 @@ def standings_within_5_seconds(bench: ManagerBench) -> None:
 @MANAGER.rule(
     "round.is-not-completed-early",
     MUST,
-    number="R-LEAGUE-27",
-    source="document 004 section 4.2.3",
-    says="ROUND_COMPLETED comes after all matches of the round were reported.",
-    mend="Wait for a report of each match before ending a round.",
     needs=TAKEN,
     implies=("manager.round.summary", "manager.round.order"),
 )
 def round_is_not_completed_early(bench: ManagerBench) -> None:
+    """ROUND_COMPLETED comes after all matches of the round were reported.
+
+    R-LEAGUE-27: document 004 section 4.2.3
+    Mend: Wait for a report of each match before ending a round.
+    """
     number = bench.open_match().round_id
     early = bench.heard(
         lambda x: name_of(x) == COMPLETED and said_in(x).get("round_id") == number,
@@ -93,17 +95,14 @@ def round_is_not_completed_early(bench: ManagerBench) -> None:
         raise Broken("ROUND_COMPLETED after the last report", early.exchange())
 
 
-@MANAGER.rule(
-    "round.is-followed",
-    MUST,
-    number="R-FLOW-01",
-    source="document 001 section 3.3",
-    says="When all matches of a round are reported the next round begins, or the league ends.",
-    mend="Announce the next round, or LEAGUE_COMPLETED, after the last report of a round.",
-    needs=TAKEN,
-)
+@MANAGER.rule("round.is-followed", MUST, needs=TAKEN)
 @about_everybody
 def round_is_followed(bench: ManagerBench) -> None:
+    """When all matches of a round are reported the next round begins, or the league ends.
+
+    R-FLOW-01: document 001 section 3.3
+    Mend: Announce the next round, or LEAGUE_COMPLETED, after the last report of a round.
+    """
     bench.finish(1)
     try:
         bench.over(1)
@@ -111,16 +110,13 @@ def round_is_followed(bench: ManagerBench) -> None:
         raise Broken(str(reason), last_of(bench.players[0]), is_late=True) from None
 
 
-@MANAGER.rule(
-    "standings.are-sent",
-    MUST,
-    number="R-FLOW-01",
-    source="document 001 section 3.2",
-    says="Every player is sent LEAGUE_STANDINGS_UPDATE when a round is over.",
-    mend="Send LEAGUE_STANDINGS_UPDATE to each player after the last report of a round.",
-    needs=GOES_ON,
-)
+@MANAGER.rule("standings.are-sent", MUST, needs=GOES_ON)
 def standings_are_sent(bench: ManagerBench) -> None:
+    """Every player is sent LEAGUE_STANDINGS_UPDATE when a round is over.
+
+    R-FLOW-01: document 001 section 3.2
+    Mend: Send LEAGUE_STANDINGS_UPDATE to each player after the last report of a round.
+    """
     for player in bench.sound():
         table_after(bench, 1, player)
 
@@ -128,15 +124,16 @@ def standings_are_sent(bench: ManagerBench) -> None:
 @MANAGER.rule(
     "standings.have-everybody",
     SHOULD,
-    number="R-TABLE-05",
-    source="document 004 section 7.2.2",
-    says="The table has a row for every player, with all documented fields.",
     mend=f"Give each row {', '.join(FIELDS)}; begin with a row for each registered player.",
     needs=SENT,
-    leniency="a field that is missing in a row is taken for 0",
 )
 @about_everybody
 def standings_have_everybody(bench: ManagerBench) -> None:
+    """The table has a row for every player, with all documented fields.
+
+    R-TABLE-05: document 004 section 7.2.2
+    Leniency: a field that is missing in a row is taken for 0
+    """
     table, rows = _table(bench)
     if sorted(str(x.get("player_id")) for x in rows) != sorted(x.id for x in bench.in_league()):
         raise Broken("one row for each player", table.exchange())
@@ -149,10 +146,6 @@ def standings_have_everybody(bench: ManagerBench) -> None:
 @MANAGER.rule(
     "standings.points",
     MUST,
-    number="R-TABLE-01",
-    source="document 004 section 7.2.2",
-    says="A win counts 3 points, a draw 1 and a loss 0.",
-    mend="Count 3, 1 and 0 points, and each match for both of its players.",
     needs=SENT,
     implies=(
         "manager.standings.technical-loss",
@@ -163,39 +156,38 @@ def standings_have_everybody(bench: ManagerBench) -> None:
     ),
 )
 def standings_points(bench: ManagerBench) -> None:
+    """A win counts 3 points, a draw 1 and a loss 0.
+
+    R-TABLE-01: document 004 section 7.2.2
+    Mend: Count 3, 1 and 0 points, and each match for both of its players.
+    """
     table, _ = _table(bench)
     expect_counts(bench, 1, table)
 
 
-@MANAGER.rule(
-    "standings.played",
-    SHOULD,
-    number="R-TABLE-03",
-    source="document 004 section 7.2.4",
-    says="`played` is the sum of wins, draws and losses.",
-    mend="Count played for both players of a match, whatever its end.",
-    needs=SENT,
-)
+@MANAGER.rule("standings.played", SHOULD, needs=SENT)
 @about_everybody
 def standings_played(bench: ManagerBench) -> None:
+    """`played` is the sum of wins, draws and losses.
+
+    R-TABLE-03: document 004 section 7.2.4
+    Mend: Count played for both players of a match, whatever its end.
+    """
     table, rows = _table(bench)
     for row in rows:
         if "played" in row and row["played"] != counted([row]):
             raise Broken(f"{row.get('player_id')}: wins + draws + losses", table.exchange())
 
 
-@MANAGER.rule(
-    "standings.order",
-    SHOULD,
-    number="R-TABLE-04",
-    source="document 004 section 7.2.2",
-    says="The table is in the order of ranks: who has more points has a better rank.",
-    mend="Sort by points, the most first, and number the rows from 1.",
-    needs=SENT,
-    leniency="rows are found by their player, wherever they stand",
-)
+@MANAGER.rule("standings.order", SHOULD, needs=SENT)
 @about_everybody
 def standings_order(bench: ManagerBench) -> None:
+    """The table is in the order of ranks: who has more points has a better rank.
+
+    R-TABLE-04: document 004 section 7.2.2
+    Mend: Sort by points, the most first, and number the rows from 1.
+    Leniency: rows are found by their player, wherever they stand
+    """
     table, rows = _table(bench)
     ranks = [row.get("rank") for row in rows]
     points = [row.get("points") for row in rows]
@@ -207,17 +199,15 @@ def standings_order(bench: ManagerBench) -> None:
 
 
 @MANAGER.rule(
-    "flow.player-that-refuses",
-    ROBUST,
-    number="R-FLOW-02",
-    source="document 004 section 4.1",
-    says="A player that answers every message with an error does not stop the league.",
-    mend="Expect nothing of the answers to ROUND_ANNOUNCEMENT and its like.",
-    needs=GOES_ON,
-    implies=("manager.league.completed",),
+    "flow.player-that-refuses", ROBUST, needs=GOES_ON, implies=("manager.league.completed",)
 )
 @about_everybody
 def player_that_refuses(bench: ManagerBench) -> None:
+    """A player that answers every message with an error does not stop the league.
+
+    R-FLOW-02: document 004 section 4.1
+    Mend: Expect nothing of the answers to ROUND_ANNOUNCEMENT and its like.
+    """
     bench.open_match()
     player = bench.sound()[-1]
     number = len(bench.play.rounds)
@@ -228,17 +218,14 @@ def player_that_refuses(bench: ManagerBench) -> None:
             raise Broken("the next round all the same", last_of(player)) from None
 
 
-@MANAGER.rule(
-    "standings.same-when-asked",
-    SHOULD,
-    number="R-TABLE-08",
-    source="document 004 section 7.2",
-    says="Whoever asks for the table gets what the players were sent.",
-    mend="Answer GET_STANDINGS from the same table as LEAGUE_STANDINGS_UPDATE.",
-    needs=(*SENT, *ANSWERS),
-)
+@MANAGER.rule("standings.same-when-asked", SHOULD, needs=(*SENT, *ANSWERS))
 @about_everybody
 def standings_same_when_asked(bench: ManagerBench) -> None:
+    """Whoever asks for the table gets what the players were sent.
+
+    R-TABLE-08: document 004 section 7.2
+    Mend: Answer GET_STANDINGS from the same table as LEAGUE_STANDINGS_UPDATE.
+    """
     bench.over(1)
     if any(each.match_id in bench.play.results for each in bench.play.rounds[-1]):
         bench.over(len(bench.play.rounds))
@@ -251,44 +238,38 @@ def standings_same_when_asked(bench: ManagerBench) -> None:
 @MANAGER.rule(
     "round.is-completed",
     SHOULD,
-    number="R-LEAGUE-27",
-    source="document 001 section 3.3",
-    says="Every player is sent ROUND_COMPLETED.",
-    mend="Send ROUND_COMPLETED to each player after the last report of a round.",
     needs=GOES_ON,
     implies=("manager.round.order", "manager.round.summary"),
-    leniency="the next announcement says as much",
 )
 def round_is_completed(bench: ManagerBench) -> None:
+    """Every player is sent ROUND_COMPLETED.
+
+    R-LEAGUE-27: document 001 section 3.3
+    Mend: Send ROUND_COMPLETED to each player after the last report of a round.
+    Leniency: the next announcement says as much
+    """
     for player in bench.sound():
         _completed(bench, 1, player)
 
 
-@MANAGER.rule(
-    "round.is-completed-for-referees",
-    SHOULD,
-    number="R-LEAGUE-27",
-    source="document 004 section 4.2.3",
-    says="Every referee is sent ROUND_COMPLETED.",
-    mend="Send ROUND_COMPLETED to the referees too.",
-    needs=ENDS,
-)
+@MANAGER.rule("round.is-completed-for-referees", SHOULD, needs=ENDS)
 def round_is_completed_for_referees(bench: ManagerBench) -> None:
+    """Every referee is sent ROUND_COMPLETED.
+
+    R-LEAGUE-27: document 004 section 4.2.3
+    Mend: Send ROUND_COMPLETED to the referees too.
+    """
     for referee in bench.referees:
         _completed(bench, 1, referee)
 
 
-@MANAGER.rule(
-    "round.summary",
-    SHOULD,
-    number="R-LEAGUE-27",
-    also=("R-MSG-10",),
-    source="document 004 section 4.2.2",
-    says="ROUND_COMPLETED sums up the round, and names the next one.",
-    mend="Say matches_completed, next_round_id and summary: total_matches, wins, draws.",
-    needs=ENDS,
-)
+@MANAGER.rule("round.summary", SHOULD, needs=ENDS)
 def round_summary(bench: ManagerBench) -> None:
+    """ROUND_COMPLETED sums up the round, and names the next one.
+
+    R-LEAGUE-27, R-MSG-10: document 004 section 4.2.2
+    Mend: Say matches_completed, next_round_id and summary: total_matches, wins, draws.
+    """
     matches = bench.over(1)
     ended = _completed(bench, 1, bench.players[0])
     said, size = said_in(ended), len(matches)
@@ -308,16 +289,13 @@ def round_summary(bench: ManagerBench) -> None:
         raise Broken(f"`next_round_id` {shown(following)}", ended.exchange())
 
 
-@MANAGER.rule(
-    "round.order",
-    SHOULD,
-    number="R-FLOW-01",
-    source="document 001 section 3.3",
-    says="A player is told a round, then its table, then its end, then the next round.",
-    mend="Send an agent its next message when it has answered the last one.",
-    needs=(*SENT, *ENDS),
-)
+@MANAGER.rule("round.order", SHOULD, needs=(*SENT, *ENDS))
 def round_order(bench: ManagerBench) -> None:
+    """A player is told a round, then its table, then its end, then the next round.
+
+    R-FLOW-01: document 001 section 3.3
+    Mend: Send an agent its next message when it has answered the last one.
+    """
     bench.over(1)
     for player in bench.sound():
         ended = _completed(bench, 1, player)
@@ -331,14 +309,15 @@ def round_order(bench: ManagerBench) -> None:
 @MANAGER.rule(
     "standings.technical-loss",
     SHOULD,
-    number="R-TABLE-03",
-    source="document 004 section 7.1.2",
-    says="Who loses by default has a loss and no points, and the other a win.",
-    mend="Count a report with TECHNICAL_LOSS like a win of its `winner`.",
     needs=("manager.standings.points",),
     implies=("manager.league.final-table", "manager.end.table-stays"),
 )
 def technical_loss(bench: ManagerBench) -> None:
+    """Who loses by default has a loss and no points, and the other a win.
+
+    R-TABLE-03: document 004 section 7.1.2
+    Mend: Count a report with TECHNICAL_LOSS like a win of its `winner`.
+    """
     bench.over(1)
     while not (number := _round_with_a_technical_loss(bench)):
         if bench.end:
