@@ -24,7 +24,6 @@ JOINS, CHOOSES, LEGAL = (
     "player.choice.is-legal",
 )
 CHOICES = Rules("player", needs=(LEGAL,))
-ENVELOPE_SAYS = "document 001 section 1.2"
 BESIDE = "the envelope of an answer is not judged"
 NEAREST = "the end point that answers says who it is"
 DOCUMENTED = ("message_type", "match_id", "player_id", "game_type")  # of a call, document 004
@@ -80,16 +79,13 @@ def expect_utc(fields: Fields, name: str) -> None:
         raise Broken(f"`{name}` in UTC{instead(fields, name)}")
 
 
-@CHOICES.rule(
-    "choice.is-answered",
-    MUST,
-    number="R-MATCH-02",
-    source="document 004 section 6.1.4",
-    says="A player answers CHOOSE_PARITY_CALL within 30 seconds with a choice.",
-    mend='Answer parity_choose with {"match_id": …, "parity_choice": "even"} in `result`.',
-    needs=(JOINS,),
-)
+@CHOICES.rule("choice.is-answered", MUST, needs=(JOINS,))
 def choice_is_answered(bench: PlayerBench) -> None:
+    """A player answers CHOOSE_PARITY_CALL within 30 seconds with a choice.
+
+    R-MATCH-02: document 004 section 6.1.4
+    Mend: Answer parity_choose with {"match_id": …, "parity_choice": "even"} in `result`.
+    """
     match = bench.match()
     joined(bench, match)
     said = bench.choose(match)
@@ -97,16 +93,13 @@ def choice_is_answered(bench: PlayerBench) -> None:
         raise Broken("a choice in `parity_choice`", is_late=said.answer.is_late)
 
 
-@CHOICES.rule(
-    "choice.is-legal",
-    MUST,
-    number="R-GAME-01",
-    source="document 004 section 6.2.2",
-    says="A choice is exactly `even` or `odd`, in lower case.",
-    mend='Say "even" or "odd": a text in lower case, nothing else.',
-    needs=(CHOOSES,),
-)
+@CHOICES.rule("choice.is-legal", MUST, needs=(CHOOSES,))
 def choice_is_legal(bench: PlayerBench) -> None:
+    """A choice is exactly `even` or `odd`, in lower case.
+
+    R-GAME-01: document 004 section 6.2.2
+    Mend: Say "even" or "odd": a text in lower case, nothing else.
+    """
     for _ in range(3):
         match = bench.match()
         joined(bench, match)
@@ -119,83 +112,68 @@ def choice_in(bench: PlayerBench) -> tuple[Match, Said]:
     return match, chosen(bench, match)
 
 
-@CHOICES.rule(
-    "choice.is-where-it-belongs",
-    SHOULD,
-    number="R-FORM-09",
-    source="document 001 section 4.2",
-    says="A choice stands in `parity_choice`.",
-    mend="Call the field parity_choice.",
-    leniency="`choice`, `move` and the word alone are read too",
-)
+@CHOICES.rule("choice.is-where-it-belongs", SHOULD)
 def choice_is_in_its_field(bench: PlayerBench) -> None:
+    """A choice stands in `parity_choice`.
+
+    R-FORM-09: document 001 section 4.2
+    Mend: Call the field parity_choice.
+    Leniency: `choice`, `move` and the word alone are read too
+    """
     said = choice_in(bench)[1]
     expect(said.fields, parity_choice=said.choice)
 
 
-@CHOICES.rule(
-    "choice.says-its-type",
-    SHOULD,
-    number="R-FORM-09",
-    source="document 001 section 4.2",
-    says="A choice has the `message_type` CHOOSE_PARITY_RESPONSE.",
-    mend="Say `message_type`: CHOOSE_PARITY_RESPONSE.",
-    leniency="the type of an answer is not looked at",
-)
+@CHOICES.rule("choice.says-its-type", SHOULD)
 def choice_says_its_type(bench: PlayerBench) -> None:
+    """A choice has the `message_type` CHOOSE_PARITY_RESPONSE.
+
+    R-FORM-09: document 001 section 4.2
+    Mend: Say `message_type`: CHOOSE_PARITY_RESPONSE.
+    Leniency: the type of an answer is not looked at
+    """
     expect(choice_in(bench)[1].fields, message_type=CHOICE)
 
 
-@CHOICES.rule(
-    "choice.repeats-the-match",
-    SHOULD,
-    number="R-MSG-03",
-    source="document 004 section 6.2.2",
-    says="A choice repeats `match_id` and names its player in `player_id`.",
-    mend="Copy match_id from the call, and put your player_id beside it.",
-    leniency=NEAREST,
-)
+@CHOICES.rule("choice.repeats-the-match", SHOULD, leniency=NEAREST)
 def choice_repeats_the_match(bench: PlayerBench) -> None:
+    """A choice repeats `match_id` and names its player in `player_id`.
+
+    R-MSG-03: document 004 section 6.2.2
+    Mend: Copy match_id from the call, and put your player_id beside it.
+    """
     match, said = choice_in(bench)
     expect(said.fields, match_id=match.match_id, player_id=PLAYER_ID)
 
 
-@CHOICES.rule(
-    "choice.repeats-the-conversation",
-    SHOULD,
-    number="R-MATCH-32",
-    source="document 004 section 10.2",
-    says="A choice repeats the `conversation_id` of the call.",
-    mend="Copy conversation_id from the call.",
-    leniency=BESIDE,
-)
+@CHOICES.rule("choice.repeats-the-conversation", SHOULD, leniency=BESIDE)
 def choice_repeats_the_conversation(bench: PlayerBench) -> None:
+    """A choice repeats the `conversation_id` of the call.
+
+    R-MATCH-32: document 004 section 10.2
+    Mend: Copy conversation_id from the call.
+    """
     match, said = choice_in(bench)
     expect_conversation(bench, match, said.fields)
 
 
-@CHOICES.rule(
-    "choice.has-the-envelope",
-    SHOULD,
-    number="R-ENV-01",
-    source=ENVELOPE_SAYS,
-    says="A choice has `protocol`, `sender` and a `timestamp` in UTC.",
-    mend="Put protocol league.v2, sender player:P01 and the time in UTC into every answer.",
-    leniency=BESIDE,
-)
+@CHOICES.rule("choice.has-the-envelope", SHOULD, leniency=BESIDE)
 def choice_has_the_envelope(bench: PlayerBench) -> None:
+    """A choice has `protocol`, `sender` and a `timestamp` in UTC.
+
+    R-ENV-01: document 001 section 1.2
+    Mend: Put protocol league.v2, sender player:P01 and the time in UTC into every answer.
+    """
     expect_envelope(choice_in(bench)[1].fields)
 
 
-@CHOICES.rule(
-    "choice.documented-fields",
-    SHOULD,
-    number="R-ENV-02",
-    source="document 004 section 6.1.1",
-    says="A player chooses if the call has no more than document 004 shows.",
-    mend="Need no field that is not in document 004 section 6.1.1.",
-)
+@CHOICES.rule("choice.documented-fields", SHOULD)
 def choice_with_documented_fields(bench: PlayerBench) -> None:
+    """A player chooses if the call has no more than document 004 shows.
+
+    R-ENV-02: document 004 section 6.1.1
+    Mend: Need no field that is not in document 004 section 6.1.1.
+    """
     match = bench.match()
     joined(bench, match)
     call = bench.call(match)
@@ -204,15 +182,13 @@ def choice_with_documented_fields(bench: PlayerBench) -> None:
         raise Broken("`even` or `odd`")
 
 
-@CHOICES.rule(
-    "choice.without-context",
-    SHOULD,
-    number="R-MSG-04",
-    source="document 004 section 6.1.2",
-    says="A player chooses without `context` too, which is optional.",
-    mend="Treat context, and what stands in it, as optional.",
-)
+@CHOICES.rule("choice.without-context", SHOULD)
 def choice_without_context(bench: PlayerBench) -> None:
+    """A player chooses without `context` too, which is optional.
+
+    R-MSG-04: document 004 section 6.1.2
+    Mend: Treat context, and what stands in it, as optional.
+    """
     for context in (None, {}, {"opponent_id": OPPONENT_ID}):
         match = bench.match()
         joined(bench, match)
@@ -223,29 +199,24 @@ def choice_without_context(bench: PlayerBench) -> None:
             raise Broken("`even` or `odd`")
 
 
-@CHOICES.rule(
-    "choice.again",
-    ROBUST,
-    number="R-MATCH-19",
-    source="document 000 section 2.9.4",
-    says="A player that is asked a second time answers as the first time.",
-    mend="Choose again: the referee did not get your first answer.",
-    implies=("player.choice.after-error",),
-)
+@CHOICES.rule("choice.again", ROBUST, implies=("player.choice.after-error",))
 def choice_again(bench: PlayerBench) -> None:
+    """A player that is asked a second time answers as the first time.
+
+    R-MATCH-19: document 000 section 2.9.4
+    Mend: Choose again: the referee did not get your first answer.
+    """
     match, _ = choice_in(bench)
     chosen(bench, match)
 
 
-@CHOICES.rule(
-    "choice.after-error",
-    SHOULD,
-    number="R-MATCH-20",
-    source="document 004 section 6.2.4",
-    says="A player makes a legal choice when it is asked again after GAME_ERROR.",
-    mend="Take GAME_ERROR as news, and answer the next call as any other.",
-)
+@CHOICES.rule("choice.after-error", SHOULD)
 def choice_after_error(bench: PlayerBench) -> None:
+    """A player makes a legal choice when it is asked again after GAME_ERROR.
+
+    R-MATCH-20: document 004 section 6.2.4
+    Mend: Take GAME_ERROR as news, and answer the next call as any other.
+    """
     match, _ = choice_in(bench)
     error = bench.about("GAME_ERROR", match, **ILLEGAL)
     bench.ask(error)
@@ -265,15 +236,13 @@ ILLEGAL: Fields = {
 }
 
 
-@CHOICES.rule(
-    "choice.two-matches",
-    ROBUST,
-    number="R-MSG-03",
-    source="document 004 section 10.5",
-    says="A player keeps two matches apart that it plays at once.",
-    mend="Keep what you know of a match under its match_id.",
-)
+@CHOICES.rule("choice.two-matches", ROBUST)
 def choice_of_two_matches(bench: PlayerBench) -> None:
+    """A player keeps two matches apart that it plays at once.
+
+    R-MSG-03: document 004 section 10.5
+    Mend: Keep what you know of a match under its match_id.
+    """
     if not bench.plays_several:
         raise NotApplicable("it is in one match at a time")
     matches = [bench.match() for _ in range(4)]
@@ -295,42 +264,35 @@ def _expect_life(bench: PlayerBench, said: Said, what: str) -> None:
     joined(bench, bench.match())
 
 
-@CHOICES.rule(
-    "choice.without-invitation",
-    ROBUST,
-    number="R-MATCH-02",
-    source="document 000 section 2.7",
-    says="A player that is asked in a match to which nobody invited it answers in order.",
-    mend="Choose all the same, or refuse with an error, and go on.",
-    needs=(JOINS,),
-)
+@CHOICES.rule("choice.without-invitation", ROBUST, needs=(JOINS,))
 def choice_without_invitation(bench: PlayerBench) -> None:
+    """A player that is asked in a match to which nobody invited it answers in order.
+
+    R-MATCH-02: document 000 section 2.7
+    Mend: Choose all the same, or refuse with an error, and go on.
+    """
     _expect_life(bench, bench.choose(bench.match()), "a call without an invitation")
 
 
-@CHOICES.rule(
-    "choice.after-the-end",
-    ROBUST,
-    number="R-MATCH-01",
-    source='document 002 "Match Lifecycle"',
-    says="A player that is asked again after GAME_OVER answers in order.",
-    mend="Choose all the same, or refuse with an error, and go on.",
-)
+@CHOICES.rule("choice.after-the-end", ROBUST)
 def choice_after_the_end(bench: PlayerBench) -> None:
+    """A player that is asked again after GAME_OVER answers in order.
+
+    R-MATCH-01: document 002 "Match Lifecycle"
+    Mend: Choose all the same, or refuse with an error, and go on.
+    """
     match, _ = choice_in(bench)
     bench.ask(bench.game_over(match))
     _expect_life(bench, bench.choose(match), "a call after the end")
 
 
-@CHOICES.rule(
-    "choice.odd-fields",
-    ROBUST,
-    number="R-MSG-07",
-    source="document 004 section 10.5",
-    says="A player goes on after a call in which optional fields are null or of another type.",
-    mend="Check what you read of a message before you use it.",
-)
+@CHOICES.rule("choice.odd-fields", ROBUST)
 def choice_with_odd_fields(bench: PlayerBench) -> None:
+    """A player goes on after a call in which optional fields are null or of another type.
+
+    R-MSG-07: document 004 section 10.5
+    Mend: Check what you read of a message before you use it.
+    """
     faults: list[Fields] = [
         {"deadline": None, "context": None},
         {"context": {"opponent_id": 7, "your_standings": []}},
@@ -353,15 +315,13 @@ def written_like(bench: PlayerBench, message: Fields) -> Fields:
     return bench.request(message)
 
 
-@CHOICES.rule(
-    "choice.to-the-referee-alone",
-    SHOULD,
-    number="R-MATCH-23",
-    source="document 003 section 4.5.2",
-    says="A player tells its choice to the referee that asked, and to nobody else.",
-    mend="Send CHOOSE_PARITY_RESPONSE only as the answer, or to the referee_endpoint of the call.",
-)
+@CHOICES.rule("choice.to-the-referee-alone", SHOULD)
 def choice_to_the_referee_alone(bench: PlayerBench) -> None:
+    """A player tells its choice to the referee that asked, and to nobody else.
+
+    R-MATCH-23: document 003 section 4.5.2
+    Mend: Send CHOOSE_PARITY_RESPONSE only as the answer, or to the referee_endpoint of the call.
+    """
     before = len(bench.manager.received)
     choice_in(bench)
 
