@@ -13,7 +13,7 @@ from agentleague.conformance.player_bench import PlayerBench, manage
 from agentleague.conformance.player_choice_rules import expect, expect_utc
 from agentleague.conformance.player_notice_rules import acknowledged, league_completed
 from agentleague.conformance.registering import expect_registration, registered
-from agentleague.conformance.rules import OURS, Broken, NotApplicable, NotReached, Rules, Tier
+from agentleague.conformance.rules import Broken, NotApplicable, NotReached, Rules, Tier
 from agentleague.conformance.target import endpoint_in, free_port, is_own
 from agentleague.conformance.wire import instead, spelled
 
@@ -51,31 +51,26 @@ def params_of(bench: PlayerBench) -> Fields:
     return registered(bench).params()
 
 
-@REGISTRATION.rule(
-    "registration.names-itself",
-    MUST,
-    number="R-MSG-04",
-    source="document 004 section 10.5",
-    says="A player says its name and its end point when it registers.",
-    mend="Send player_meta with display_name and contact_endpoint in LEAGUE_REGISTER_REQUEST.",
-    needs=(),
-)
+@REGISTRATION.rule("registration.names-itself", MUST, needs=())
 def names_itself(bench: PlayerBench) -> None:
+    """A player says its name and its end point when it registers.
+
+    R-MSG-04: document 004 section 10.5
+    Mend: Send player_meta with display_name and contact_endpoint in LEAGUE_REGISTER_REQUEST.
+    """
     expect_registration(bench)
     name, url = claimed(bench)
     if not name.strip() or not url:
         raise Broken("`display_name` and `contact_endpoint` in `player_meta`")
 
 
-@REGISTRATION.rule(
-    "registration.endpoint-is-right",
-    MUST,
-    number="R-REG-12",
-    source="document 001 section 2.2",
-    says="A player listens at the end point that it registers.",
-    mend="Register the URL at which you listen, with the port that you really got.",
-)
+@REGISTRATION.rule("registration.endpoint-is-right", MUST)
 def endpoint_is_right(bench: PlayerBench) -> None:
+    """A player listens at the end point that it registers.
+
+    R-REG-12: document 001 section 2.2
+    Mend: Register the URL at which you listen, with the port that you really got.
+    """
     url = claimed(bench)[1]
     if not is_own(url, bench.target.bind):
         raise NotReached(f"the kit calls no other machine, and it registered {spelled(url)}")
@@ -83,48 +78,41 @@ def endpoint_is_right(bench: PlayerBench) -> None:
         raise Broken(f"a player that listens at {spelled(url)}")
 
 
-@REGISTRATION.rule(
-    "registration.has-all-fields",
-    SHOULD,
-    number="R-MSG-03",
-    source="document 003 section 4.2.1",
-    says="A registration has name, version, games and end point in `player_meta`.",
-    mend="Put display_name, version, game_types and contact_endpoint into player_meta.",
-    leniency="they may stand elsewhere, under other names, and partly be missing",
-)
+@REGISTRATION.rule("registration.has-all-fields", SHOULD)
 def has_all_fields(bench: PlayerBench) -> None:
+    """A registration has name, version, games and end point in `player_meta`.
+
+    R-MSG-03: document 003 section 4.2.1
+    Mend: Put display_name, version, game_types and contact_endpoint into player_meta.
+    Leniency: they may stand elsewhere, under other names, and partly be missing
+    """
     meta = meta_of(bench)
     missing = [name for name in FIELDS if not meta.get(name)]
     if missing:
         raise Broken(f"`{missing[0]}` in `player_meta`")
 
 
-@REGISTRATION.rule(
-    "registration.name-is-short",
-    SHOULD,
-    number="R-REG-11",
-    source="document 004 section 14.1",
-    says="A display name has at most 50 characters.",
-    mend="Choose a shorter display_name.",
-    leniency="names of up to 500 characters are taken",
-)
+@REGISTRATION.rule("registration.name-is-short", SHOULD)
 def name_is_short(bench: PlayerBench) -> None:
+    """A display name has at most 50 characters.
+
+    R-REG-11: document 004 section 14.1
+    Mend: Choose a shorter display_name.
+    Leniency: names of up to 500 characters are taken
+    """
     name = claimed(bench)[0]
     if len(name) > NAME_MAX:
         raise Broken(f"a name of at most {NAME_MAX} characters, not {len(name)}")
 
 
-@REGISTRATION.rule(
-    "registration.version",
-    SHOULD,
-    number="R-REG-11",
-    source="document 004 section 3.3.2",
-    says="A player's version looks like 1.0.0.",
-    mend="Say `version`: MAJOR.MINOR.PATCH.",
-    needs=("player.registration.has-all-fields",),
-    leniency="any text is taken",
-)
+@REGISTRATION.rule("registration.version", SHOULD, needs=("player.registration.has-all-fields",))
 def version(bench: PlayerBench) -> None:
+    """A player's version looks like 1.0.0.
+
+    R-REG-11: document 004 section 3.3.2
+    Mend: Say `version`: MAJOR.MINOR.PATCH.
+    Leniency: any text is taken
+    """
     said = meta_of(bench).get("version")
     if said is None:
         raise NotApplicable("it names no version")
@@ -132,16 +120,14 @@ def version(bench: PlayerBench) -> None:
         raise Broken(f'`version` like "1.0.0", not {spelled(said)}')
 
 
-@REGISTRATION.rule(
-    "registration.protocol-version",
-    SHOULD,
-    number="R-MSG-03",
-    source="document 000 section 2.10.1",
-    says="A player says which version of the protocol it speaks, 2.0.0 or later.",
-    mend='Say `protocol_version`: "2.1.0" in player_meta.',
-    leniency="it may be missing",
-)
+@REGISTRATION.rule("registration.protocol-version", SHOULD)
 def protocol_version(bench: PlayerBench) -> None:
+    """A player says which version of the protocol it speaks, 2.0.0 or later.
+
+    R-MSG-03: document 000 section 2.10.1
+    Mend: Say `protocol_version`: "2.1.0" in player_meta.
+    Leniency: it may be missing
+    """
     meta = meta_of(bench)
     said = meta.get("protocol_version")
     if not isinstance(said, str) or not said.startswith("2."):
@@ -149,16 +135,15 @@ def protocol_version(bench: PlayerBench) -> None:
 
 
 @REGISTRATION.rule(
-    "registration.plays-even-odd",
-    SHOULD,
-    number="R-MSG-03",
-    source="document 004 section 3.3.2",
-    says="A player has even_odd among its games.",
-    mend='Say `game_types`: ["even_odd"].',
-    needs=("player.registration.has-all-fields",),
-    leniency="without a list it may play every game",
+    "registration.plays-even-odd", SHOULD, needs=("player.registration.has-all-fields",)
 )
 def plays_even_odd(bench: PlayerBench) -> None:
+    """A player has even_odd among its games.
+
+    R-MSG-03: document 004 section 3.3.2
+    Mend: Say `game_types`: ["even_odd"].
+    Leniency: without a list it may play every game
+    """
     games = meta_of(bench).get("game_types")
     if games is None:
         raise NotApplicable("it lists no games")
@@ -166,16 +151,14 @@ def plays_even_odd(bench: PlayerBench) -> None:
         raise Broken('"even_odd" in `game_types`')
 
 
-@REGISTRATION.rule(
-    "registration.is-json-rpc",
-    SHOULD,
-    number="R-RPC-08",
-    source="document 001 section 2.2",
-    says="A registration is JSON-RPC 2.0 with the method register_player.",
-    mend='Wrap it: {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": {…}}.',
-    leniency="other methods, nested and bare messages are taken too",
-)
+@REGISTRATION.rule("registration.is-json-rpc", SHOULD)
 def is_json_rpc(bench: PlayerBench) -> None:
+    """A registration is JSON-RPC 2.0 with the method register_player.
+
+    R-RPC-08: document 001 section 2.2
+    Mend: Wrap it: {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": {…}}.
+    Leniency: other methods, nested and bare messages are taken too
+    """
     meta_of(bench)
     body = registered(bench).fields() or {}
     if body.get("jsonrpc") != "2.0" or body.get("id") is None:
@@ -184,48 +167,42 @@ def is_json_rpc(bench: PlayerBench) -> None:
         raise Broken("the method register_player")
 
 
-@REGISTRATION.rule(
-    "registration.has-the-envelope",
-    SHOULD,
-    number="R-ENV-01",
-    source="document 001 section 1.2",
-    says="A registration has `protocol`, `message_type` and `conversation_id`.",
-    mend="Put protocol, message_type and conversation_id into every message.",
-    leniency="a message that lacks part of the envelope is taken",
-)
+@REGISTRATION.rule("registration.has-the-envelope", SHOULD)
 def has_the_envelope(bench: PlayerBench) -> None:
+    """A registration has `protocol`, `message_type` and `conversation_id`.
+
+    R-ENV-01: document 001 section 1.2
+    Mend: Put protocol, message_type and conversation_id into every message.
+    Leniency: a message that lacks part of the envelope is taken
+    """
     said = params_of(bench)
     expect(said, protocol="league.v2", message_type=REGISTER)
     if not isinstance(said.get("conversation_id"), str):
         raise Broken("a text as `conversation_id`")
 
 
-@REGISTRATION.rule(
-    "registration.sender",
-    SHOULD,
-    number="R-REG-11",
-    source="document 004 section 10.2",
-    says="A player's sender begins with `player:`.",
-    mend="Say `sender`: player: and your name, and later your id.",
-    leniency="`sender` may have any form",
-)
+@REGISTRATION.rule("registration.sender", SHOULD)
 def sender(bench: PlayerBench) -> None:
+    """A player's sender begins with `player:`.
+
+    R-REG-11: document 004 section 10.2
+    Mend: Say `sender`: player: and your name, and later your id.
+    Leniency: `sender` may have any form
+    """
     params = params_of(bench)
     said = params.get("sender")
     if not isinstance(said, str) or not said.startswith("player:"):
         raise Broken(f'`sender` that begins with "player:"{instead(params, "sender")}')
 
 
-@REGISTRATION.rule(
-    "registration.timestamp",
-    SHOULD,
-    number="R-TIME-01",
-    source="document 000 section 2.4.2",
-    says="A registration has a timestamp in UTC.",
-    mend="Write times in UTC, as 2026-01-15T10:30:00Z.",
-    leniency="it may be missing, but a local time is refused",
-)
+@REGISTRATION.rule("registration.timestamp", SHOULD)
 def timestamp(bench: PlayerBench) -> None:
+    """A registration has a timestamp in UTC.
+
+    R-TIME-01: document 000 section 2.4.2
+    Mend: Write times in UTC, as 2026-01-15T10:30:00Z.
+    Leniency: it may be missing, but a local time is refused
+    """
     expect_utc(params_of(bench), "timestamp")
 
 
@@ -262,16 +239,13 @@ def has_crashed(launch: Launch) -> bool:
     return is_killed or "Traceback (most recent" in said or "Uncaught" in said
 
 
-@END.rule(
-    "registration.manager-comes-later",
-    ROBUST,
-    number="R-REG-05",
-    source="document 001 section 9.4",
-    says="A player that starts before its manager registers when the manager is there.",
-    mend="Try to register again each second until the manager answers.",
-    is_slow=True,
-)
+@END.rule("registration.manager-comes-later", ROBUST, is_slow=True)
 def manager_comes_later(bench: PlayerBench) -> None:
+    """A player that starts before its manager registers when the manager is there.
+
+    R-REG-05: document 001 section 9.4
+    Mend: Try to register again each second until the manager answers.
+    """
     port = free_port(bench.target.bind)
     with another(bench, None, port) as (launch, _, _url):
         if launch.wait(bench.limits.start / 8) is not None:
@@ -284,16 +258,13 @@ def manager_comes_later(bench: PlayerBench) -> None:
             manager.close()
 
 
-@END.rule(
-    "registration.manager-is-busy",
-    ROBUST,
-    number="R-REG-05",
-    source="document 001 section 9.4",
-    says="A player that is told HTTP 503 registers again a little later.",
-    mend="Treat HTTP 503 and a broken connection as no answer, and try again.",
-    is_slow=True,
-)
+@END.rule("registration.manager-is-busy", ROBUST, is_slow=True)
 def manager_is_busy(bench: PlayerBench) -> None:
+    """A player that is told HTTP 503 registers again a little later.
+
+    R-REG-05: document 001 section 9.4
+    Mend: Treat HTTP 503 and a broken connection as no answer, and try again.
+    """
     asked: list[Received] = []
 
     def busy(received: Received) -> Reply:
@@ -313,16 +284,13 @@ def manager_is_busy(bench: PlayerBench) -> None:
             raise Broken("a second registration, after HTTP 503", is_late=True)
 
 
-@END.rule(
-    "registration.rejected",
-    ROBUST,
-    number="R-REG-01",
-    source="document 004 section 3.4.2",
-    says="A player that is REJECTED ends or waits; it does not crash, and does not ask on and on.",
-    mend="Read `status` and `reason`, say them to whoever runs you, and end.",
-    is_slow=True,
-)
+@END.rule("registration.rejected", ROBUST, is_slow=True)
 def rejected(bench: PlayerBench) -> None:
+    """A player that is REJECTED ends or waits; it does not crash, and does not ask on and on.
+
+    R-REG-01: document 004 section 3.4.2
+    Mend: Read `status` and `reason`, say them to whoever runs you, and end.
+    """
     refused = {
         "protocol": "league.v2",
         "message_type": "LEAGUE_REGISTER_RESPONSE",
@@ -348,16 +316,13 @@ def rejected(bench: PlayerBench) -> None:
             raise Broken(f"a few registrations at most, not {len(asked)}")
 
 
-@END.rule(
-    "registration.once",
-    SHOULD,
-    number="R-REG-05",
-    source="document 004 section 3.4.4",
-    says="A player that was accepted does not register again.",
-    mend="Register until you are accepted, and then never again.",
-    needs=(NAMED,),
-)
+@END.rule("registration.once", SHOULD, needs=(NAMED,))
 def once(bench: PlayerBench) -> None:
+    """A player that was accepted does not register again.
+
+    R-REG-05: document 004 section 3.4.4
+    Mend: Register until you are accepted, and then never again.
+    """
     first = registered(bench)
     asked = [each for each in bench.manager.received if is_registration(each)]
     own = [each for each in asked if endpoint_in(each) == endpoint_in(first)]
@@ -366,31 +331,25 @@ def once(bench: PlayerBench) -> None:
         raise Broken(f"one registration, not {len(own)}")
 
 
-@END.rule(
-    "notice.league-completed",
-    SHOULD,
-    number="R-FORM-12",
-    source="document 001 section 3.4",
-    says="A player acknowledges LEAGUE_COMPLETED.",
-    mend='Answer notify_league_completed with {"status": "ACKNOWLEDGED"}.',
-    needs=(JOINS,),
-    leniency="any answer acknowledges, and none is needed",
-)
+@END.rule("notice.league-completed", SHOULD, needs=(JOINS,))
 def completed(bench: PlayerBench) -> None:
+    """A player acknowledges LEAGUE_COMPLETED.
+
+    R-FORM-12: document 001 section 3.4
+    Mend: Answer notify_league_completed with {"status": "ACKNOWLEDGED"}.
+    Leniency: any answer acknowledges, and none is needed
+    """
     acknowledged(bench, league_completed(bench))
 
 
-@END.rule(
-    "end.leaves",
-    PLUS,
-    number="R-PLAYER-04",
-    source=OURS,
-    says="A player ends by itself when its league is over.",
-    mend="End the process after LEAGUE_COMPLETED, once it is acknowledged.",
-    is_slow=True,
-    needs=("player.notice.league-completed",),
-)
+@END.rule("end.leaves", PLUS, is_slow=True, needs=("player.notice.league-completed",))
 def leaves(bench: PlayerBench) -> None:
+    """A player ends by itself when its league is over.
+
+    R-PLAYER-04: ours
+    Mend: End the process after LEAGUE_COMPLETED, once it is acknowledged.
+    """
+
     def over(received: Received) -> Reply:
         return manage(received, "LEAGUE_COMPLETED")
 
