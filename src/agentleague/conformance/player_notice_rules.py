@@ -54,71 +54,60 @@ def league_completed(bench: PlayerBench) -> Fields:
 @NOTICES.rule(
     "notice.round-announcement",
     SHOULD,
-    number="R-FORM-12",
-    source="document 001 section 3.1",
-    says="A player acknowledges ROUND_ANNOUNCEMENT within 10 seconds.",
-    mend='Answer notify_round with {"status": "ACKNOWLEDGED"}.',
     implies=("player.notice.free-round", "player.notice.says-acknowledged"),
     leniency=ANY_ANSWER,
 )
 def round_announcement(bench: PlayerBench) -> None:
+    """A player acknowledges ROUND_ANNOUNCEMENT within 10 seconds.
+
+    R-FORM-12: document 001 section 3.1
+    Mend: Answer notify_round with {"status": "ACKNOWLEDGED"}.
+    """
     acknowledged(bench, announcement(bench))
 
 
-@NOTICES.rule(
-    "notice.free-round",
-    ROBUST,
-    number="R-FORM-12",
-    source="document 001 section 3.1",
-    says="A player acknowledges a round in which it has no match.",
-    mend="Look for your own id in the matches of a round, and expect that it is not there.",
-    needs=("player.notice.round-announcement",),
-)
+@NOTICES.rule("notice.free-round", ROBUST, needs=("player.notice.round-announcement",))
 def free_round(bench: PlayerBench) -> None:
+    """A player acknowledges a round in which it has no match.
+
+    R-FORM-12: document 001 section 3.1
+    Mend: Look for your own id in the matches of a round, and expect that it is not there.
+    """
     if refusal(bench.ask(announcement(bench))):
         raise NotApplicable("it does not take ROUND_ANNOUNCEMENT at all")
     acknowledged(bench, announcement(bench, matches=[]))
 
 
-@NOTICES.rule(
-    "notice.standings",
-    SHOULD,
-    number="R-FORM-12",
-    source="document 001 section 3.2",
-    says="A player acknowledges LEAGUE_STANDINGS_UPDATE within 10 seconds.",
-    mend='Answer update_standings with {"status": "ACKNOWLEDGED"}.',
-    leniency=ANY_ANSWER,
-)
+@NOTICES.rule("notice.standings", SHOULD, leniency=ANY_ANSWER)
 def standings(bench: PlayerBench) -> None:
+    """A player acknowledges LEAGUE_STANDINGS_UPDATE within 10 seconds.
+
+    R-FORM-12: document 001 section 3.2
+    Mend: Answer update_standings with {"status": "ACKNOWLEDGED"}.
+    """
     acknowledged(bench, bench.from_manager("LEAGUE_STANDINGS_UPDATE", round_id=1, standings=TABLE))
 
 
-@NOTICES.rule(
-    "notice.round-completed",
-    SHOULD,
-    number="R-FORM-12",
-    source="document 001 section 3.3",
-    says="A player acknowledges ROUND_COMPLETED within 10 seconds, also of the last round.",
-    mend='Answer notify_round_completed with {"status": "ACKNOWLEDGED"}.',
-    leniency=ANY_ANSWER,
-)
+@NOTICES.rule("notice.round-completed", SHOULD, leniency=ANY_ANSWER)
 def round_completed(bench: PlayerBench) -> None:
+    """A player acknowledges ROUND_COMPLETED within 10 seconds, also of the last round.
+
+    R-FORM-12: document 001 section 3.3
+    Mend: Answer notify_round_completed with {"status": "ACKNOWLEDGED"}.
+    """
     for following in (2, None):
         fields: Fields = {"round_id": 1, "matches_played": 1, "next_round_id": following}
         acknowledged(bench, bench.from_manager("ROUND_COMPLETED", **fields))
 
 
-@NOTICES.rule(
-    "notice.says-acknowledged",
-    SHOULD,
-    number="R-FORM-12",
-    source="document 001 section 3.1",
-    says="A player acknowledges with the `status` ACKNOWLEDGED.",
-    mend='Answer what you are only told with {"status": "ACKNOWLEDGED"} in `result`.',
-    needs=("player.notice.round-announcement",),
-    leniency="any answer acknowledges",
-)
+@NOTICES.rule("notice.says-acknowledged", SHOULD, needs=("player.notice.round-announcement",))
 def says_acknowledged(bench: PlayerBench) -> None:
+    """A player acknowledges with the `status` ACKNOWLEDGED.
+
+    R-FORM-12: document 001 section 3.1
+    Mend: Answer what you are only told with {"status": "ACKNOWLEDGED"} in `result`.
+    Leniency: any answer acknowledges
+    """
     expect(acknowledged(bench, announcement(bench)), status="ACKNOWLEDGED")
 
 
@@ -156,81 +145,68 @@ def _told(bench: PlayerBench, ending: str, times: int = 1, *, is_invited: bool =
 @NOTICES.rule(
     "notice.game-over",
     SHOULD,
-    number="R-MATCH-10",
-    source="document 004 section 5.3",
-    says="A player acknowledges GAME_OVER within 5 seconds.",
-    mend='Answer notify_match_result with {"status": "ACKNOWLEDGED"}.',
     implies=("player.notice.draw", "player.notice.technical-loss", "player.notice.game-over-twice"),
-    leniency="whatever is answered to it, the report follows",
 )
 def game_over(bench: PlayerBench) -> None:
+    """A player acknowledges GAME_OVER within 5 seconds.
+
+    R-MATCH-10: document 004 section 5.3
+    Mend: Answer notify_match_result with {"status": "ACKNOWLEDGED"}.
+    Leniency: whatever is answered to it, the report follows
+    """
     _told(bench, "win")
 
 
-@NOTICES.rule(
-    "notice.draw",
-    SHOULD,
-    number="R-MSG-07",
-    source="document 004 section 5.3.2",
-    says="A player acknowledges a draw, whose winner is null.",
-    mend="Expect that winner_player_id is null.",
-    needs=("player.notice.game-over",),
-)
+@NOTICES.rule("notice.draw", SHOULD, needs=("player.notice.game-over",))
 def draw(bench: PlayerBench) -> None:
+    """A player acknowledges a draw, whose winner is null.
+
+    R-MSG-07: document 004 section 5.3.2
+    Mend: Expect that winner_player_id is null.
+    """
     _told(bench, "draw")
 
 
-@NOTICES.rule(
-    "notice.technical-loss",
-    SHOULD,
-    number="R-MSG-07",
-    source="document 004 section 5.3.2",
-    says="A player acknowledges a technical loss, whose number and choices are null.",
-    mend="Expect that drawn_number, number_parity and a choice are null.",
-    needs=("player.notice.game-over",),
-)
+@NOTICES.rule("notice.technical-loss", SHOULD, needs=("player.notice.game-over",))
 def technical_loss(bench: PlayerBench) -> None:
+    """A player acknowledges a technical loss, whose number and choices are null.
+
+    R-MSG-07: document 004 section 5.3.2
+    Mend: Expect that drawn_number, number_parity and a choice are null.
+    """
     _told(bench, "technical loss")
 
 
-@NOTICES.rule(
-    "notice.game-over-twice",
-    ROBUST,
-    number="R-MATCH-10",
-    source="document 004 section 5.3",
-    says="A player acknowledges the same GAME_OVER a second time.",
-    mend="Acknowledge it again: the referee did not get your first answer.",
-    needs=("player.notice.game-over",),
-)
+@NOTICES.rule("notice.game-over-twice", ROBUST, needs=("player.notice.game-over",))
 def game_over_twice(bench: PlayerBench) -> None:
+    """A player acknowledges the same GAME_OVER a second time.
+
+    R-MATCH-10: document 004 section 5.3
+    Mend: Acknowledge it again: the referee did not get your first answer.
+    """
     _told(bench, "win", times=2)
 
 
-@NOTICES.rule(
-    "notice.game-over-of-no-match",
-    ROBUST,
-    number="R-MATCH-10",
-    source="document 004 section 5.3",
-    says="A player answers GAME_OVER of a match that it does not know, and goes on.",
-    mend="Acknowledge it, or refuse it with an error: you may have been started again.",
-)
+@NOTICES.rule("notice.game-over-of-no-match", ROBUST)
 def game_over_of_no_match(bench: PlayerBench) -> None:
+    """A player answers GAME_OVER of a match that it does not know, and goes on.
+
+    R-MATCH-10: document 004 section 5.3
+    Mend: Acknowledge it, or refuse it with an error: you may have been started again.
+    """
     answer = bench.ask(bench.game_over(bench.match()), seconds=bench.limits.game_over)
     if answer.status is None or answer.status >= 500:
         raise Broken("any answer", is_late=answer.is_late)
     bench.still_takes("the end of a match that it does not know")
 
 
-@NOTICES.rule(
-    "notice.game-error",
-    SHOULD,
-    number="R-MATCH-08",
-    source="document 003 section 4.10.2",
-    says="A player acknowledges GAME_ERROR.",
-    mend='Answer notify_game_error with {"status": "ACKNOWLEDGED"}.',
-    leniency=ANY_ANSWER,
-)
+@NOTICES.rule("notice.game-error", SHOULD, leniency=ANY_ANSWER)
 def game_error(bench: PlayerBench) -> None:
+    """A player acknowledges GAME_ERROR.
+
+    R-MATCH-08: document 003 section 4.10.2
+    Mend: Answer notify_game_error with {"status": "ACKNOWLEDGED"}.
+    """
     match = bench.match()
     bench.invite(match)
     retry = {"retry_count": 1, "max_retries": 3, "next_retry_at": now()}
@@ -242,15 +218,13 @@ def game_error(bench: PlayerBench) -> None:
     acknowledged(bench, error)
 
 
-@NOTICES.rule(
-    "notice.error-about-another",
-    ROBUST,
-    number="R-MATCH-08",
-    source="document 003 section 4.10.2",
-    says="A player goes on after GAME_ERROR about its opponent, or about no match it knows.",
-    mend="Take GAME_ERROR as news: it may concern the other player.",
-)
+@NOTICES.rule("notice.error-about-another", ROBUST)
 def error_about_another(bench: PlayerBench) -> None:
+    """A player goes on after GAME_ERROR about its opponent, or about no match it knows.
+
+    R-MATCH-08: document 003 section 4.10.2
+    Mend: Take GAME_ERROR as news: it may concern the other player.
+    """
     match = bench.match()
     fields: Fields = {"error_code": "E009", "affected_player": OPPONENT_ID}
     answer = bench.ask(bench.about("GAME_ERROR", match, **fields))
@@ -259,15 +233,13 @@ def error_about_another(bench: PlayerBench) -> None:
     bench.still_takes("an error about its opponent")
 
 
-@NOTICES.rule(
-    "notice.any-order",
-    ROBUST,
-    number="R-FLOW-01",
-    source="document 001 section 3",
-    says="A player goes on when notices come out of order, or twice.",
-    mend="Do not rely on the order of notices: a slow one may come last.",
-)
+@NOTICES.rule("notice.any-order", ROBUST)
 def any_order(bench: PlayerBench) -> None:
+    """A player goes on when notices come out of order, or twice.
+
+    R-FLOW-01: document 001 section 3
+    Mend: Do not rely on the order of notices: a slow one may come last.
+    """
     completed = bench.from_manager("ROUND_COMPLETED", round_id=99, matches_played=0)
     table = bench.from_manager("LEAGUE_STANDINGS_UPDATE", round_id=99, standings=[])
     for message in (completed, table, announcement(bench), completed, announcement(bench)):
