@@ -11,7 +11,6 @@ from agentleague.conformance.player_choice_rules import (
     BESIDE,
     CHOICES,
     DOCUMENTED,
-    ENVELOPE_SAYS,
     JOINS,
     LEGAL,
     NEAREST,
@@ -24,7 +23,7 @@ from agentleague.conformance.player_choice_rules import (
 )
 from agentleague.conformance.player_life_rules import END, REGISTRATION
 from agentleague.conformance.player_notice_rules import NOTICES
-from agentleague.conformance.rules import OURS, Broken, NotApplicable, Rule, Rules, Tier
+from agentleague.conformance.rules import Broken, NotApplicable, Rule, Rules, Tier
 from agentleague.conformance.wire import refusal
 from agentleague.conformance.wire_rules import add_first_rules, add_wire_rules
 from agentleague.protocol.messages import GameMoveResponse
@@ -55,95 +54,78 @@ for each in REGISTRATION:
     PLAYER.add(each)
 
 
-@PLAYER.rule(
-    "invitation.says-accept",
-    SHOULD,
-    number="R-FORM-09",
-    source="document 001 section 4.1",
-    says="A join says `accept`, true or false.",
-    mend="Say `accept`: true in GAME_JOIN_ACK.",
-    leniency="`accepted`, ACK and the like are read as a join too",
-)
+@PLAYER.rule("invitation.says-accept", SHOULD)
 def join_says_accept(bench: PlayerBench) -> None:
+    """A join says `accept`, true or false.
+
+    R-FORM-09: document 001 section 4.1
+    Mend: Say `accept`: true in GAME_JOIN_ACK.
+    Leniency: `accepted`, ACK and the like are read as a join too
+    """
     expect(joined(bench, bench.match()).fields, accept=True)
 
 
-@PLAYER.rule(
-    "invitation.says-its-type",
-    SHOULD,
-    number="R-FORM-09",
-    source="document 001 section 4.1",
-    says="A join has the `message_type` GAME_JOIN_ACK.",
-    mend="Say `message_type`: GAME_JOIN_ACK.",
-    leniency="the type of an answer is not looked at",
-)
+@PLAYER.rule("invitation.says-its-type", SHOULD)
 def join_says_its_type(bench: PlayerBench) -> None:
+    """A join has the `message_type` GAME_JOIN_ACK.
+
+    R-FORM-09: document 001 section 4.1
+    Mend: Say `message_type`: GAME_JOIN_ACK.
+    Leniency: the type of an answer is not looked at
+    """
     expect(joined(bench, bench.match()).fields, message_type=JOIN)
 
 
-@PLAYER.rule(
-    "invitation.repeats-the-match",
-    SHOULD,
-    number="R-MSG-03",
-    source="document 004 section 5.2.1",
-    says="A join repeats `match_id` and names its player in `player_id`.",
-    mend="Copy match_id from the invitation, and put your player_id beside it.",
-    leniency=NEAREST,
-)
+@PLAYER.rule("invitation.repeats-the-match", SHOULD, leniency=NEAREST)
 def join_repeats_the_match(bench: PlayerBench) -> None:
+    """A join repeats `match_id` and names its player in `player_id`.
+
+    R-MSG-03: document 004 section 5.2.1
+    Mend: Copy match_id from the invitation, and put your player_id beside it.
+    """
     match = bench.match()
     expect(joined(bench, match).fields, match_id=match.match_id, player_id=PLAYER_ID)
 
 
-@PLAYER.rule(
-    "invitation.repeats-the-conversation",
-    SHOULD,
-    number="R-MATCH-32",
-    source="document 004 section 10.2",
-    says="A join repeats the `conversation_id` of the invitation.",
-    mend="Copy conversation_id from the invitation.",
-    leniency=BESIDE,
-)
+@PLAYER.rule("invitation.repeats-the-conversation", SHOULD, leniency=BESIDE)
 def join_repeats_the_conversation(bench: PlayerBench) -> None:
+    """A join repeats the `conversation_id` of the invitation.
+
+    R-MATCH-32: document 004 section 10.2
+    Mend: Copy conversation_id from the invitation.
+    """
     match = bench.match()
     expect_conversation(bench, match, joined(bench, match).fields)
 
 
-@PLAYER.rule(
-    "invitation.has-the-envelope",
-    SHOULD,
-    number="R-ENV-01",
-    source=ENVELOPE_SAYS,
-    says="A join has `protocol`, `sender` and a `timestamp` in UTC.",
-    mend="Put protocol league.v2, sender player:P01 and the time in UTC into every answer.",
-    leniency=BESIDE,
-)
+@PLAYER.rule("invitation.has-the-envelope", SHOULD, leniency=BESIDE)
 def join_has_the_envelope(bench: PlayerBench) -> None:
+    """A join has `protocol`, `sender` and a `timestamp` in UTC.
+
+    R-ENV-01: document 001 section 1.2
+    Mend: Put protocol league.v2, sender player:P01 and the time in UTC into every answer.
+    """
     expect_envelope(joined(bench, bench.match()).fields)
 
 
-@PLAYER.rule(
-    "invitation.says-when",
-    SHOULD,
-    number="R-MATCH-32",
-    source="document 004 section 5.2.2",
-    says="A join has an `arrival_timestamp` in UTC.",
-    mend="Put the present time in UTC into arrival_timestamp: 2026-01-15T10:30:00Z.",
-    leniency="it may hold anything",
-)
+@PLAYER.rule("invitation.says-when", SHOULD)
 def join_says_when(bench: PlayerBench) -> None:
+    """A join has an `arrival_timestamp` in UTC.
+
+    R-MATCH-32: document 004 section 5.2.2
+    Mend: Put the present time in UTC into arrival_timestamp: 2026-01-15T10:30:00Z.
+    Leniency: it may hold anything
+    """
     expect_utc(joined(bench, bench.match()).fields, "arrival_timestamp")
 
 
-@PLAYER.rule(
-    "invitation.documented-fields",
-    SHOULD,
-    number="R-ENV-02",
-    source="document 004 section 5.1.1",
-    says="A player joins if the invitation has no more than document 004 shows.",
-    mend="Need no field that is not in document 004 section 5.1.1.",
-)
+@PLAYER.rule("invitation.documented-fields", SHOULD)
 def join_with_documented_fields(bench: PlayerBench) -> None:
+    """A player joins if the invitation has no more than document 004 shows.
+
+    R-ENV-02: document 004 section 5.1.1
+    Mend: Need no field that is not in document 004 section 5.1.1.
+    """
     invitation = bench.invitation(bench.match())
     kept = {*DOCUMENTED, *INVITED} - {"player_id"}
     few = {name: value for name, value in invitation.items() if name in kept}
@@ -151,15 +133,13 @@ def join_with_documented_fields(bench: PlayerBench) -> None:
         raise Broken("a join")
 
 
-@PLAYER.rule(
-    "invitation.again",
-    ROBUST,
-    number="R-MATCH-19",
-    source="document 000 section 2.9.4",
-    says="A player that is invited a second time joins as the first time.",
-    mend="Join again: the referee did not get your first answer.",
-)
+@PLAYER.rule("invitation.again", ROBUST)
 def join_again(bench: PlayerBench) -> None:
+    """A player that is invited a second time joins as the first time.
+
+    R-MATCH-19: document 000 section 2.9.4
+    Mend: Join again: the referee did not get your first answer.
+    """
     match = bench.match()
     joined(bench, match)
     joined(bench, match)
@@ -169,15 +149,13 @@ for each in CHOICES:
     PLAYER.add(each)
 
 
-@PLAYER.rule(
-    "token.kept-from-referees",
-    PLUS,
-    number="R-TOK-06",
-    source=OURS,
-    says="A player does not show its league token to a referee, which could use it.",
-    mend="Show the token from your registration to the manager alone.",
-)
+@PLAYER.rule("token.kept-from-referees", PLUS)
 def token_kept_from_referees(bench: PlayerBench) -> None:
+    """A player does not show its league token to a referee, which could use it.
+
+    R-TOK-06: ours
+    Mend: Show the token from your registration to the manager alone.
+    """
     if bench.registration is None:
         raise NotApplicable("it has no token of the kit's manager")
     match = bench.match()
@@ -187,15 +165,13 @@ def token_kept_from_referees(bench: PlayerBench) -> None:
             raise Broken("an answer without its league token")
 
 
-@PLAYER.rule(
-    "move.is-legal",
-    PLUS,
-    number="R-MATCH-04",
-    source=OURS,
-    says="A player that plays other games too answers GAME_MOVE_CALL with one of `legal_moves`.",
-    mend='Answer choose_move with {"match_id": …, "move": one of legal_moves}.',
-)
+@PLAYER.rule("move.is-legal", PLUS)
 def move_is_legal(bench: PlayerBench) -> None:
+    """A player that plays other games too answers GAME_MOVE_CALL with one of `legal_moves`.
+
+    R-MATCH-04: ours
+    Mend: Answer choose_move with {"match_id": …, "move": one of legal_moves}.
+    """
     match = bench.match()
     joined(bench, match, game_type="tic_tac_toe")
     board = [None if cell in CELLS else "X" if cell % 4 else "O" for cell in range(9)]
@@ -214,33 +190,28 @@ def move_is_legal(bench: PlayerBench) -> None:
 
 
 @PLAYER.rule(
-    "push.names-its-match",
-    SHOULD,
-    number="R-MATCH-23",
-    source="document 003 section 4.12.1",
-    says="A player that brings its answers later names match and player in them.",
-    mend="Put match_id and player_id into every GAME_JOIN_ACK and CHOOSE_PARITY_RESPONSE.",
-    needs=(LEGAL,),
-    implies=("player.choice.repeats-the-match",),
-    leniency="a push without them is for the only match that waits",
+    "push.names-its-match", SHOULD, needs=(LEGAL,), implies=("player.choice.repeats-the-match",)
 )
 def push_names_its_match(bench: PlayerBench) -> None:
+    """A player that brings its answers later names match and player in them.
+
+    R-MATCH-23: document 003 section 4.12.1
+    Mend: Put match_id and player_id into every GAME_JOIN_ACK and CHOOSE_PARITY_RESPONSE.
+    Leniency: a push without them is for the only match that waits
+    """
     if not bench.pushes:
         raise NotApplicable("it answers at once")
     match, said = choice_in(bench)
     expect(said.fields, match_id=match.match_id, player_id=PLAYER_ID)
 
 
-@PLAYER.rule(
-    "robust.many-matches",
-    ROBUST,
-    number="R-MATCH-01",
-    source='document 002 "Match Lifecycle"',
-    says="A player plays 20 matches in a row, each from the invitation to GAME_OVER.",
-    mend="Forget a match when it is over, and keep nothing that fills up.",
-    needs=(LEGAL,),
-)
+@PLAYER.rule("robust.many-matches", ROBUST, needs=(LEGAL,))
 def many_matches(bench: PlayerBench) -> None:
+    """A player plays 20 matches in a row, each from the invitation to GAME_OVER.
+
+    R-MATCH-01: document 002 "Match Lifecycle"
+    Mend: Forget a match when it is over, and keep nothing that fills up.
+    """
     for _ in range(MATCHES):
         match, _said = choice_in(bench)
         bench.ask(bench.game_over(match), seconds=bench.limits.game_over)
@@ -250,16 +221,13 @@ for each in NOTICES:
     PLAYER.add(each)
 
 
-@PLAYER.rule(
-    "robust.manager-restarts",
-    ROBUST,
-    number="R-REG-05",
-    source="document 001 section 9.4",
-    says="A player plays on while its manager is away, and when it is back.",
-    mend="Need the manager for nothing during a match, and expect that it is away.",
-    needs=(LEGAL,),
-)
+@PLAYER.rule("robust.manager-restarts", ROBUST, needs=(LEGAL,))
 def manager_restarts(bench: PlayerBench) -> None:
+    """A player plays on while its manager is away, and when it is back.
+
+    R-REG-05: document 001 section 9.4
+    Mend: Need the manager for nothing during a match, and expect that it is away.
+    """
     if bench.registration is None:
         raise NotApplicable("the kit is not its manager")
     bench.restart_manager(lambda: choice_in(bench) and None)
