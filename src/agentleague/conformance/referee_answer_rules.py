@@ -16,7 +16,7 @@ from agentleague.conformance.referee_matches import (
     joins,
     type_of,
 )
-from agentleague.conformance.rules import OURS, Broken, NotApplicable, NotReached, Rules, Tier
+from agentleague.conformance.rules import Broken, NotApplicable, NotReached, Rules, Tier
 
 ANSWERS = Rules("referee", needs=REPORTED)  # tried before the referee is killed
 ENDINGS = Rules("referee")
@@ -26,115 +26,96 @@ MUST, SHOULD, ROBUST, PLUS = Tier
 # Answers that are unusual, and right.
 
 
-@ANSWERS.rule(
-    "answers.unknown-fields",
-    ROBUST,
-    number="R-ENV-04",
-    source="document 004 section 14.5",
-    says="Fields that it does not know, and any characters in them, do not disturb a referee.",
-    mend="Ignore fields that you do not know, and read answers as UTF-8.",
-)
+@ANSWERS.rule("answers.unknown-fields", ROBUST)
 def answers_unknown_fields(bench: RefereeBench) -> None:
+    """Fields that it does not know, and any characters in them, do not disturb a referee.
+
+    R-ENV-04: document 004 section 14.5
+    Mend: Ignore fields that you do not know, and read answers as UTF-8.
+    """
     counts(bench, "unknown fields")
 
 
-@ANSWERS.rule(
-    "answers.long",
-    ROBUST,
-    number="R-HTTP-02",
-    source="document 004 section 14.1",
-    says="An answer of 9 KB counts like any other.",
-    mend="Take answers of up to 10 KB.",
-)
+@ANSWERS.rule("answers.long", ROBUST)
 def answers_long(bench: RefereeBench) -> None:
+    """An answer of 9 KB counts like any other.
+
+    R-HTTP-02: document 004 section 14.1
+    Mend: Take answers of up to 10 KB.
+    """
     counts(bench, "long answers")
 
 
-@ANSWERS.rule(
-    "answers.bare",
-    PLUS,
-    number="R-FORM-08",
-    source="document 004 section 6.2.1",
-    says="An answer counts also as document 004 shows it: without JSON-RPC and with few fields.",
-    mend="Read the message from `result`, or from the body itself where there is no `result`.",
-)
+@ANSWERS.rule("answers.bare", PLUS)
 def answers_bare(bench: RefereeBench) -> None:
+    """An answer counts also as document 004 shows it: without JSON-RPC and with few fields.
+
+    R-FORM-08: document 004 section 6.2.1
+    Mend: Read the message from `result`, or from the body itself where there is no `result`.
+    """
     counts(bench, "bare answers")
 
 
-@ANSWERS.rule(
-    "answers.pushed",
-    PLUS,
-    number="R-MATCH-23",
-    source="document 004 section 5.2",
-    says="A join and a choice count also when the player sends them by requests of its own.",
-    mend="Take GAME_JOIN_ACK and CHOOSE_PARITY_RESPONSE at your end point too.",
-)
+@ANSWERS.rule("answers.pushed", PLUS)
 def answers_pushed(bench: RefereeBench) -> None:
+    """A join and a choice count also when the player sends them by requests of its own.
+
+    R-MATCH-23: document 004 section 5.2
+    Mend: Take GAME_JOIN_ACK and CHOOSE_PARITY_RESPONSE at your end point too.
+    """
     counts(bench, "pushes")
 
 
-@ANSWERS.rule(
-    "answers.of-strangers",
-    ROBUST,
-    number="R-MATCH-23",
-    source="document 003 section 4.12",
-    says="What others push in a player's name does not take the place of what it answers itself.",
-    mend="Take the answer to your own call, and pushed ones only while that has no content.",
-)
+@ANSWERS.rule("answers.of-strangers", ROBUST)
 def answers_of_strangers(bench: RefereeBench) -> None:
+    """What others push in a player's name does not take the place of what it answers itself.
+
+    R-MATCH-23: document 003 section 4.12
+    Mend: Take the answer to your own call, and pushed ones only while that has no content.
+    """
     counts(bench, "impersonated")
 
 
-@ANSWERS.rule(
-    "answers.first-counts",
-    PLUS,
-    number="R-MATCH-12",
-    source=OURS,
-    says="A choice that was made cannot be changed by a later one.",
-    mend="Ignore a choice of a player that has chosen.",
-)
+@ANSWERS.rule("answers.first-counts", PLUS)
 def answers_first_counts(bench: RefereeBench) -> None:
+    """A choice that was made cannot be changed by a later one.
+
+    R-MATCH-12: ours
+    Mend: Ignore a choice of a player that has chosen.
+    """
     counts(bench, "twice")
 
 
-@ANSWERS.rule(
-    "game-over.needs-no-answer",
-    ROBUST,
-    number="R-MATCH-10",
-    source="document 004 section 5.3",
-    says="The report follows also where a player answers GAME_OVER with an error.",
-    mend="Send the report whatever is answered to GAME_OVER.",
-)
+@ANSWERS.rule("game-over.needs-no-answer", ROBUST)
 def game_over_needs_no_answer(bench: RefereeBench) -> None:
+    """The report follows also where a player answers GAME_OVER with an error.
+
+    R-MATCH-10: document 004 section 5.3
+    Mend: Send the report whatever is answered to GAME_OVER.
+    """
     ended(bench, "refuses the end")
 
 
-@ANSWERS.rule(
-    "game-over.is-not-waited-for",
-    ROBUST,
-    number="R-MATCH-09",
-    source="document 004 section 14.2",
-    says="The report follows also where a player never answers GAME_OVER.",
-    mend="Wait 5 seconds for the answer to GAME_OVER, and then report.",
-    is_slow=True,
-)
+@ANSWERS.rule("game-over.is-not-waited-for", ROBUST, is_slow=True)
 def game_over_is_not_waited_for(bench: RefereeBench) -> None:
+    """The report follows also where a player never answers GAME_OVER.
+
+    R-MATCH-09: document 004 section 14.2
+    Mend: Wait 5 seconds for the answer to GAME_OVER, and then report.
+    """
     ended(bench, "silent at the end")
 
 
 # Several matches, and several times the same.
 
 
-@ANSWERS.rule(
-    "matches.do-not-wait-for-others",
-    ROBUST,
-    number="R-LEASE-08",
-    source="document 004 section 3.1.2",
-    says="While a player of one match is slow, another match is played.",
-    mend="Run each match by itself, as many at once as your max_concurrent_matches says.",
-)
+@ANSWERS.rule("matches.do-not-wait-for-others", ROBUST)
 def matches_do_not_wait(bench: RefereeBench) -> None:
+    """While a player of one match is slow, another match is played.
+
+    R-LEASE-08: document 004 section 3.1.2
+    Mend: Run each match by itself, as many at once as your max_concurrent_matches says.
+    """
     if bench.at_once < 2:
         raise NotApplicable("it runs one match at a time, as it says")
     held = bench.begin(HELD)
@@ -151,15 +132,13 @@ def matches_do_not_wait(bench: RefereeBench) -> None:
         raise Broken("the match beside it is played", beside.exchange(), is_late=True)
 
 
-@ANSWERS.rule(
-    "start.comes-again",
-    PLUS,
-    number="R-GUEST-01",
-    source=OURS,
-    says="A match that is given to it twice is played once.",
-    mend="Remember the ids of the matches that you run.",
-)
+@ANSWERS.rule("start.comes-again", PLUS)
 def start_comes_again(bench: RefereeBench) -> None:
+    """A match that is given to it twice is played once.
+
+    R-GUEST-01: ours
+    Mend: Remember the ids of the matches that you run.
+    """
     slow = Script(join=(after(2 * bench.limits.quiet, joins),))
     record = bench.begin(Scenario(name="told twice", a=slow))
     other = record.seats[1].listener
@@ -172,16 +151,13 @@ def start_comes_again(bench: RefereeBench) -> None:
         raise Broken("one invitation to each player, and one report", record.exchange())
 
 
-@ANSWERS.rule(
-    "report.is-repeated",
-    PLUS,
-    number="R-MATCH-14",
-    source=OURS,
-    says="A report that the manager did not answer is sent again.",
-    mend="Send the same report again after a second or two until the manager answers.",
-    is_slow=True,
-)
+@ANSWERS.rule("report.is-repeated", PLUS, is_slow=True)
 def report_is_repeated(bench: RefereeBench) -> None:
+    """A report that the manager did not answer is sent again.
+
+    R-MATCH-14: ours
+    Mend: Send the same report again after a second or two until the manager answers.
+    """
     record = bench.record("report unanswered")
     if len(record.reports) < 2:
         raise Broken("the report once more", record.reported())
@@ -195,33 +171,25 @@ def _expect_launched(bench: RefereeBench) -> None:
         raise NotApplicable("only a referee that the kit started can be killed: use --command")
 
 
-@ENDINGS.rule(
-    "restart.registers-again",
-    ROBUST,
-    number="R-REG-05",
-    source="document 001 section 9.4",
-    says="A referee that was killed and is started again registers again.",
-    mend="Register whenever you start.",
-    needs=REGISTERED,
-    is_slow=True,
-)
+@ENDINGS.rule("restart.registers-again", ROBUST, needs=REGISTERED, is_slow=True)
 def restart_registers_again(bench: RefereeBench) -> None:
+    """A referee that was killed and is started again registers again.
+
+    R-REG-05: document 001 section 9.4
+    Mend: Register whenever you start.
+    """
     _expect_launched(bench)
     if bench.restart() is None:
         raise Broken("a registration after it was started again", is_late=True)
 
 
-@ENDINGS.rule(
-    "restart.plays-on",
-    ROBUST,
-    number="R-MATCH-01",
-    source="document 001 section 9.4",
-    says="A referee that was started again runs the matches that it is given.",
-    mend="Do not rely on what was before you started.",
-    needs=REPORTED,
-    is_slow=True,
-)
+@ENDINGS.rule("restart.plays-on", ROBUST, needs=REPORTED, is_slow=True)
 def restart_plays_on(bench: RefereeBench) -> None:
+    """A referee that was started again runs the matches that it is given.
+
+    R-MATCH-01: document 001 section 9.4
+    Mend: Do not rely on what was before you started.
+    """
     _expect_launched(bench)
     record = bench.begin(AGAIN)
     record.is_done.wait()
@@ -229,18 +197,14 @@ def restart_plays_on(bench: RefereeBench) -> None:
         raise Broken("the match is run, and reported", record.exchange())
 
 
-@ENDINGS.rule(
-    "restart.retries-to-register",
-    SHOULD,
-    number="R-REG-05",
-    source="document 001 section 9.4",
-    says="A registration that was not answered is sent again.",
-    mend="Register again after a second or two until the manager answers.",
-    needs=REGISTERED,
-    is_slow=True,
-    leniency="whoever starts the agents can start it again",
-)
+@ENDINGS.rule("restart.retries-to-register", SHOULD, needs=REGISTERED, is_slow=True)
 def restart_retries_to_register(bench: RefereeBench) -> None:
+    """A registration that was not answered is sent again.
+
+    R-REG-05: document 001 section 9.4
+    Mend: Register again after a second or two until the manager answers.
+    Leniency: whoever starts the agents can start it again
+    """
     _expect_launched(bench)
     bench.drops_registrations = 1
     if bench.restart() is None:
@@ -248,16 +212,14 @@ def restart_retries_to_register(bench: RefereeBench) -> None:
         raise Broken("a second registration")
 
 
-@ENDINGS.rule(
-    "league-completed.is-taken",
-    SHOULD,
-    number="R-FLOW-01",
-    source="document 004 section 4.3.4",
-    says="A referee takes LEAGUE_COMPLETED, which goes to all agents.",
-    mend="Acknowledge notify_league_completed.",
-    leniency="who refuses it loses nothing by it",
-)
+@ENDINGS.rule("league-completed.is-taken", SHOULD)
 def league_completed_is_taken(bench: RefereeBench) -> None:
+    """A referee takes LEAGUE_COMPLETED, which goes to all agents.
+
+    R-FLOW-01: document 004 section 4.3.4
+    Mend: Acknowledge notify_league_completed.
+    Leniency: who refuses it loses nothing by it
+    """
     champion: Fields = {"player_id": "P01", "display_name": "P01", "points": 3}
     row = champion | {"rank": 1, "played": 1, "wins": 1, "draws": 0, "losses": 0}
     answer = bench.ask(
