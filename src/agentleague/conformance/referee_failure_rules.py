@@ -71,47 +71,36 @@ def counts(bench: RefereeBench, name: str) -> Record:
 # Illegal choices.
 
 
-@FAILURES.rule(
-    "illegal.never-counts",
-    MUST,
-    number="R-GAME-01",
-    also=("R-MSG-06",),
-    source="document 004 section 6.2.3",
-    says="Only the texts even and odd are choices; who makes no other choice loses.",
-    mend="Compare parity_choice with 'even' and 'odd' exactly, and give the match to the opponent.",
-    implies=("referee.illegal.is-told",),
-)
+@FAILURES.rule("illegal.never-counts", MUST, implies=("referee.illegal.is-told",))
 def illegal_never_counts(bench: RefereeBench) -> None:
+    """Only the texts even and odd are choices; who makes no other choice loses.
+
+    R-GAME-01, R-MSG-06: document 004 section 6.2.3
+    Mend: Compare parity_choice with 'even' and 'odd' exactly, and give the match to the opponent.
+    """
     for name in ("always illegal", "always a number"):
         a_loses(bench, name)
 
 
-@FAILURES.rule(
-    "illegal.is-told",
-    SHOULD,
-    number="R-MATCH-08",
-    also=("R-ERR-01",),
-    source="document 004 section 6.2.4",
-    says="Who makes an illegal choice is told by GAME_ERROR with E004.",
-    mend="Send GAME_ERROR with error_code E004 to the player whose choice is illegal.",
-    needs=RUN,
-    leniency="players of ours make no illegal choice",
-)
+@FAILURES.rule("illegal.is-told", SHOULD, needs=RUN)
 def illegal_is_told(bench: RefereeBench) -> None:
+    """Who makes an illegal choice is told by GAME_ERROR with E004.
+
+    R-MATCH-08, R-ERR-01: document 004 section 6.2.4
+    Mend: Send GAME_ERROR with error_code E004 to the player whose choice is illegal.
+    Leniency: players of ours make no illegal choice
+    """
     expect_error(bench.record("illegal once"), "E004")
 
 
-@FAILURES.rule(
-    "illegal.says-what-is-legal",
-    SHOULD,
-    number="R-MATCH-08",
-    source="document 004 section 9.2.1",
-    says="That error says what came and what is legal.",
-    mend='Put "invalid_choice" and "valid_choices": ["even", "odd"] into `context`.',
-    needs=("referee.illegal.is-told",),
-    leniency="E004 alone says what is wrong",
-)
+@FAILURES.rule("illegal.says-what-is-legal", SHOULD, needs=("referee.illegal.is-told",))
 def illegal_says_what_is_legal(bench: RefereeBench) -> None:
+    """That error says what came and what is legal.
+
+    R-MATCH-08: document 004 section 9.2.1
+    Mend: Put "invalid_choice" and "valid_choices": ["even", "odd"] into `context`.
+    Leniency: E004 alone says what is wrong
+    """
     error = error_to_a(bench.record("illegal once"), "E004")
     context = error.params().get("context")
     found = context if isinstance(context, dict) else {}
@@ -121,61 +110,51 @@ def illegal_says_what_is_legal(bench: RefereeBench) -> None:
         raise Broken("`context.invalid_choice` and `context.valid_choices`", error.exchange())
 
 
-@FAILURES.rule(
-    "illegal.may-choose-again",
-    SHOULD,
-    number="R-MATCH-20",
-    source="document 004 section 6.2.4",
-    says="Who made an illegal choice may make a legal one within its time.",
-    mend="After E004 ask again with CHOOSE_PARITY_CALL and the same deadline.",
-    leniency="the organiser can rule on the match",
-)
+@FAILURES.rule("illegal.may-choose-again", SHOULD)
 def illegal_may_choose_again(bench: RefereeBench) -> None:
+    """Who made an illegal choice may make a legal one within its time.
+
+    R-MATCH-20: document 004 section 6.2.4
+    Mend: After E004 ask again with CHOOSE_PARITY_CALL and the same deadline.
+    Leniency: the organiser can rule on the match
+    """
     counts(bench, "illegal once")
 
 
-@FAILURES.rule(
-    "illegal.null",
-    ROBUST,
-    number="R-FORM-15",
-    source="document 004 section 6.2.3",
-    says="A choice that is null is illegal like any other, and ends no match by itself.",
-    mend="Treat null in parity_choice as an illegal choice: E004, and ask again.",
-    needs=("referee.illegal.may-choose-again",),
-)
+@FAILURES.rule("illegal.null", ROBUST, needs=("referee.illegal.may-choose-again",))
 def illegal_null(bench: RefereeBench) -> None:
+    """A choice that is null is illegal like any other, and ends no match by itself.
+
+    R-FORM-15: document 004 section 6.2.3
+    Mend: Treat null in parity_choice as an illegal choice: E004, and ask again.
+    """
     if choice_of_a(bench.played("illegal once")) != "even":
         raise NotReached("it lets nobody choose again")
     counts(bench, "null once")
 
 
-@FAILURES.rule(
-    "illegal.other-match",
-    SHOULD,
-    number="R-MATCH-20",
-    source="document 004 section 10.5",
-    says="A choice for another match does not count in this one.",
-    mend="Compare match_id of the answer with that of the call: E015 if they differ.",
-    leniency="players of ours repeat the match that they were asked about",
-)
+@FAILURES.rule("illegal.other-match", SHOULD)
 def illegal_other_match(bench: RefereeBench) -> None:
+    """A choice for another match does not count in this one.
+
+    R-MATCH-20: document 004 section 10.5
+    Mend: Compare match_id of the answer with that of the call: E015 if they differ.
+    Leniency: players of ours repeat the match that they were asked about
+    """
     record = ended(bench, "other match")
     if choice_of_a(record) == "odd":
         raise Broken("the choice for another match does not count", record.exchange())
 
 
-@FAILURES.rule(
-    "errors.have-all-fields",
-    SHOULD,
-    number="R-MSG-11",
-    source="document 003 section 4.10.2",
-    says="GAME_ERROR has match_id, error_code, error_description, affected_player, "
-    "action_required and consequence.",
-    mend="Put all fields of document 003 section 4.10.2 into GAME_ERROR.",
-    needs=("referee.illegal.is-told",),
-    leniency="the code alone says what is wrong",
-)
+@FAILURES.rule("errors.have-all-fields", SHOULD, needs=("referee.illegal.is-told",))
 def errors_have_all_fields(bench: RefereeBench) -> None:
+    """GAME_ERROR has match_id, error_code, error_description, affected_player, action_required and
+    consequence.
+
+    R-MSG-11: document 003 section 4.10.2
+    Mend: Put all fields of document 003 section 4.10.2 into GAME_ERROR.
+    Leniency: the code alone says what is wrong
+    """
     record = bench.record("illegal once")
     error = error_to_a(record, "E004")
     expect_fields(error, FIELDS[ERROR])
@@ -189,10 +168,6 @@ def errors_have_all_fields(bench: RefereeBench) -> None:
 @FAILURES.rule(
     "decline.loses",
     MUST,
-    number="R-MATCH-07",
-    source="document 004 section 5.2.3",
-    says="Who declines an invitation loses, and the other wins.",
-    mend="When `accept` is false, report the other player as winner, with 3 points.",
     implies=(
         "referee.decline.tells-the-other",
         "referee.decline.is-technical",
@@ -201,36 +176,36 @@ def errors_have_all_fields(bench: RefereeBench) -> None:
     ),
 )
 def decline_loses(bench: RefereeBench) -> None:
+    """Who declines an invitation loses, and the other wins.
+
+    R-MATCH-07: document 004 section 5.2.3
+    Mend: When `accept` is false, report the other player as winner, with 3 points.
+    """
     a_loses(bench, "declines")
 
 
-@FAILURES.rule(
-    "decline.tells-the-other",
-    SHOULD,
-    number="R-MATCH-10",
-    source="document 004 section 5.3.1",
-    says="The player that came is told by GAME_OVER that it has won.",
-    mend="Send GAME_OVER to the other player too when one declines.",
-    leniency="the table says it too",
-)
+@FAILURES.rule("decline.tells-the-other", SHOULD)
 def decline_tells_the_other(bench: RefereeBench) -> None:
+    """The player that came is told by GAME_OVER that it has won.
+
+    R-MATCH-10: document 004 section 5.3.1
+    Mend: Send GAME_OVER to the other player too when one declines.
+    Leniency: the table says it too
+    """
     record = bench.record("declines")
     over = record.result(record.seats[1])
     if over is None or over.winner_player_id != record.ids[1]:
         raise Broken(f"GAME_OVER to {record.ids[1]}, which has won", record.exchange())
 
 
-@FAILURES.rule(
-    "decline.is-technical",
-    SHOULD,
-    number="R-MSG-07",
-    source="document 004 section 5.3.2",
-    says="A technical loss has that status, and null as number, parity and missing choice.",
-    mend='Set status to "TECHNICAL_LOSS", and drawn_number and number_parity to null.',
-    needs=("referee.decline.tells-the-other",),
-    leniency="a status that contradicts the winner is disputed, and the winner counts",
-)
+@FAILURES.rule("decline.is-technical", SHOULD, needs=("referee.decline.tells-the-other",))
 def decline_is_technical(bench: RefereeBench) -> None:
+    """A technical loss has that status, and null as number, parity and missing choice.
+
+    R-MSG-07: document 004 section 5.3.2
+    Mend: Set status to "TECHNICAL_LOSS", and drawn_number and number_parity to null.
+    Leniency: a status that contradicts the winner is disputed, and the winner counts
+    """
     record = bench.record("declines")
     over = record.result(record.seats[1])
     if over is None:
@@ -241,16 +216,14 @@ def decline_is_technical(bench: RefereeBench) -> None:
         raise Broken("TECHNICAL_LOSS without number, parity and choice", record.exchange(OVER))
 
 
-@FAILURES.rule(
-    "decline.ends-the-match",
-    SHOULD,
-    number="R-MATCH-07",
-    source="document 004 section 5.2.2",
-    says="After a decline nobody is invited again, and nobody is asked for a choice.",
-    mend="End the match when `accept` is false.",
-    leniency="who declined may be invited again",
-)
+@FAILURES.rule("decline.ends-the-match", SHOULD)
 def decline_ends_the_match(bench: RefereeBench) -> None:
+    """After a decline nobody is invited again, and nobody is asked for a choice.
+
+    R-MATCH-07: document 004 section 5.2.2
+    Mend: End the match when `accept` is false.
+    Leniency: who declined may be invited again
+    """
     record = bench.record("declines")
     calls, invitations = record.got(CALL), record.seats[0].got(INVITATION)
     if calls or len(invitations) > 1:
@@ -258,17 +231,14 @@ def decline_ends_the_match(bench: RefereeBench) -> None:
         raise Broken("no invitation and no call after a decline", again.exchange())
 
 
-@FAILURES.rule(
-    "decline.of-both",
-    SHOULD,
-    number="R-MATCH-07",
-    also=("R-LEAGUE-04",),
-    source="document 004 section 5.2.3",
-    says="Where both decline nobody wins, 0-0.",
-    mend="Report winner null and 0 points for both where both fail.",
-    leniency="a result of both is read in many spellings",
-)
+@FAILURES.rule("decline.of-both", SHOULD)
 def decline_of_both(bench: RefereeBench) -> None:
+    """Where both decline nobody wins, 0-0.
+
+    R-MATCH-07, R-LEAGUE-04: document 004 section 5.2.3
+    Mend: Report winner null and 0 points for both where both fail.
+    Leniency: a result of both is read in many spellings
+    """
     record = ended(bench, "both decline")
     report = record.report
     score = report.result.score if report else {}
@@ -279,32 +249,25 @@ def decline_of_both(bench: RefereeBench) -> None:
 # Players that are silent, or broken.
 
 
-@FAILURES.rule(
-    "join.is-retried",
-    SHOULD,
-    number="R-MATCH-19",
-    source="document 001 section 4.1",
-    says="A player that does not answer the invitation is invited again, and then takes part.",
-    mend="Send GAME_INVITATION again, up to three times, where no answer came in 5 seconds.",
-    is_slow=True,
-    leniency="a player of ours answers the first one",
-)
+@FAILURES.rule("join.is-retried", SHOULD, is_slow=True)
 def join_is_retried(bench: RefereeBench) -> None:
+    """A player that does not answer the invitation is invited again, and then takes part.
+
+    R-MATCH-19: document 001 section 4.1
+    Mend: Send GAME_INVITATION again, up to three times, where no answer came in 5 seconds.
+    Leniency: a player of ours answers the first one
+    """
     counts(bench, "silent at first")
 
 
-@FAILURES.rule(
-    "join.has-its-time",
-    SHOULD,
-    number="R-MATCH-09",
-    source="document 000 section 2.7",
-    says="A player has 5 seconds to join before it is invited again.",
-    mend="Wait 5 seconds for GAME_JOIN_ACK.",
-    needs=("referee.join.is-retried",),
-    is_slow=True,
-    leniency="a player of ours joins at once",
-)
+@FAILURES.rule("join.has-its-time", SHOULD, needs=("referee.join.is-retried",), is_slow=True)
 def join_has_its_time(bench: RefereeBench) -> None:
+    """A player has 5 seconds to join before it is invited again.
+
+    R-MATCH-09: document 000 section 2.7
+    Mend: Wait 5 seconds for GAME_JOIN_ACK.
+    Leniency: a player of ours joins at once
+    """
     record = bench.played("silent at first")
     invitations = record.seats[0].got(INVITATION)
     if len(invitations) < 2:
@@ -315,33 +278,25 @@ def join_has_its_time(bench: RefereeBench) -> None:
         raise Broken(text, other.exchange())
 
 
-@FAILURES.rule(
-    "timeout.is-told",
-    SHOULD,
-    number="R-MATCH-08",
-    source="document 003 section 4.10.2",
-    says="Who does not answer in time is told by GAME_ERROR with E001.",
-    mend="Send GAME_ERROR with error_code E001 to a player that did not answer in time.",
-    needs=RUN,
-    is_slow=True,
-    leniency="players of ours need no such message",
-)
+@FAILURES.rule("timeout.is-told", SHOULD, needs=RUN, is_slow=True)
 def timeout_is_told(bench: RefereeBench) -> None:
+    """Who does not answer in time is told by GAME_ERROR with E001.
+
+    R-MATCH-08: document 003 section 4.10.2
+    Mend: Send GAME_ERROR with error_code E001 to a player that did not answer in time.
+    Leniency: players of ours need no such message
+    """
     expect_error(bench.record("silent at first"), "E001")
 
 
-@FAILURES.rule(
-    "timeout.says-which-retry",
-    SHOULD,
-    number="R-MSG-11",
-    source="document 003 section 4.10.2",
-    says="That error says which retry comes, of how many, and what follows.",
-    mend="Put retry_count and max_retries into `retry_info`, and write `consequence`.",
-    needs=("referee.timeout.is-told",),
-    is_slow=True,
-    leniency="players of ours need no such message",
-)
+@FAILURES.rule("timeout.says-which-retry", SHOULD, needs=("referee.timeout.is-told",), is_slow=True)
 def timeout_says_which_retry(bench: RefereeBench) -> None:
+    """That error says which retry comes, of how many, and what follows.
+
+    R-MSG-11: document 003 section 4.10.2
+    Mend: Put retry_count and max_retries into `retry_info`, and write `consequence`.
+    Leniency: players of ours need no such message
+    """
     error = error_to_a(bench.record("silent at first"), "E001")
     said = error.params()
     info = said.get("retry_info")
@@ -350,16 +305,13 @@ def timeout_says_which_retry(bench: RefereeBench) -> None:
         raise Broken("retry_count 1, max_retries 3 and a consequence", error.exchange())
 
 
-@FAILURES.rule(
-    "join.silence-loses",
-    MUST,
-    number="R-MATCH-07",
-    source="document 001 section 4.1",
-    says="Who never answers the invitation loses after three retries, and the other wins.",
-    mend="Give the match to the other player when all retries are over.",
-    is_slow=True,
-)
+@FAILURES.rule("join.silence-loses", MUST, is_slow=True)
 def join_silence_loses(bench: RefereeBench) -> None:
+    """Who never answers the invitation loses after three retries, and the other wins.
+
+    R-MATCH-07: document 001 section 4.1
+    Mend: Give the match to the other player when all retries are over.
+    """
     record = a_loses(bench, "never joins")
     _expect_at_most(record, INVITATION)
 
@@ -371,31 +323,25 @@ def _expect_at_most(record: Record, name: str) -> None:
         raise Broken(text, asked[-1].exchange())
 
 
-@FAILURES.rule(
-    "move.is-retried",
-    SHOULD,
-    number="R-MATCH-19",
-    source="document 001 section 4.2",
-    says="A player that does not choose in time is asked again, and its choice counts then.",
-    mend="Send CHOOSE_PARITY_CALL again, up to three times, where no answer came in 30 seconds.",
-    is_slow=True,
-    leniency="a player of ours answers the first one",
-)
+@FAILURES.rule("move.is-retried", SHOULD, is_slow=True)
 def move_is_retried(bench: RefereeBench) -> None:
+    """A player that does not choose in time is asked again, and its choice counts then.
+
+    R-MATCH-19: document 001 section 4.2
+    Mend: Send CHOOSE_PARITY_CALL again, up to three times, where no answer came in 30 seconds.
+    Leniency: a player of ours answers the first one
+    """
     counts(bench, "silent at the move")
 
 
-@FAILURES.rule(
-    "move.has-its-time",
-    SHOULD,
-    number="R-MATCH-09",
-    source="document 004 section 14.2",
-    says="Answers that come late, and within 5 seconds to join and 30 to choose, count.",
-    mend="Wait 5 seconds for a join and 30 for a choice.",
-    is_slow=True,
-    leniency="a player of ours answers at once",
-)
+@FAILURES.rule("move.has-its-time", SHOULD, is_slow=True)
 def move_has_its_time(bench: RefereeBench) -> None:
+    """Answers that come late, and within 5 seconds to join and 30 to choose, count.
+
+    R-MATCH-09: document 004 section 14.2
+    Mend: Wait 5 seconds for a join and 30 for a choice.
+    Leniency: a player of ours answers at once
+    """
     record = counts(bench, "late answers")
     for name in (INVITATION, CALL):
         asked = record.seats[0].got(name)
@@ -404,101 +350,77 @@ def move_has_its_time(bench: RefereeBench) -> None:
             raise Broken(text, asked[1].exchange())
 
 
-@FAILURES.rule(
-    "move.silence-loses",
-    MUST,
-    number="R-MATCH-07",
-    source="document 001 section 4.2",
-    says="Who never chooses loses after three retries, and the other wins.",
-    mend="Give the match to the other player when all retries are over.",
-    implies=("referee.player.refuses",),
-    is_slow=True,
-)
+@FAILURES.rule("move.silence-loses", MUST, implies=("referee.player.refuses",), is_slow=True)
 def move_silence_loses(bench: RefereeBench) -> None:
+    """Who never chooses loses after three retries, and the other wins.
+
+    R-MATCH-07: document 001 section 4.2
+    Mend: Give the match to the other player when all retries are over.
+    """
     record = a_loses(bench, "never moves")
     _expect_at_most(record, CALL)
 
 
-@FAILURES.rule(
-    "player.refuses",
-    ROBUST,
-    number="R-MATCH-07",
-    also=("R-FORM-11",),
-    source="document 000 section 2.9.4",
-    says="A player that answers its call with an error alone loses in the end.",
-    mend="Treat a JSON-RPC error as no answer: ask again, then give the match to the other.",
-    is_slow=True,
-)
+@FAILURES.rule("player.refuses", ROBUST, is_slow=True)
 def player_refuses(bench: RefereeBench) -> None:
+    """A player that answers its call with an error alone loses in the end.
+
+    R-MATCH-07, R-FORM-11: document 000 section 2.9.4
+    Mend: Treat a JSON-RPC error as no answer: ask again, then give the match to the other.
+    """
     a_loses(bench, "refuses to move")
 
 
-@FAILURES.rule(
-    "player.breaks",
-    ROBUST,
-    number="R-MATCH-07",
-    source="document 000 section 2.9.4",
-    says="A player that answers with HTTP 500 alone loses in the end.",
-    mend="Treat HTTP 500 as E009: ask again, then give the match to the other.",
-    is_slow=True,
-)
+@FAILURES.rule("player.breaks", ROBUST, is_slow=True)
 def player_breaks(bench: RefereeBench) -> None:
+    """A player that answers with HTTP 500 alone loses in the end.
+
+    R-MATCH-07: document 000 section 2.9.4
+    Mend: Treat HTTP 500 as E009: ask again, then give the match to the other.
+    """
     a_loses(bench, "breaks")
 
 
-@FAILURES.rule(
-    "player.babbles",
-    ROBUST,
-    number="R-FORM-10",
-    source="document 004 section 9.2.3",
-    says="A player that answers with what is no JSON loses in the end.",
-    mend="Catch what your JSON parser raises: ask again, then give the match to the other.",
-    is_slow=True,
-)
+@FAILURES.rule("player.babbles", ROBUST, is_slow=True)
 def player_babbles(bench: RefereeBench) -> None:
+    """A player that answers with what is no JSON loses in the end.
+
+    R-FORM-10: document 004 section 9.2.3
+    Mend: Catch what your JSON parser raises: ask again, then give the match to the other.
+    """
     a_loses(bench, "babbles")
 
 
-@FAILURES.rule(
-    "player.is-away",
-    ROBUST,
-    number="R-MATCH-07",
-    source="document 001 section 9.4",
-    says="A player that nobody can reach loses in the end, and the other wins.",
-    mend="Catch refused connections: try again, then give the match to the other.",
-    is_slow=True,
-)
+@FAILURES.rule("player.is-away", ROBUST, is_slow=True)
 def player_is_away(bench: RefereeBench) -> None:
+    """A player that nobody can reach loses in the end, and the other wins.
+
+    R-MATCH-07: document 001 section 9.4
+    Mend: Catch refused connections: try again, then give the match to the other.
+    """
     a_loses(bench, "away")
 
 
-@FAILURES.rule(
-    "player.both-are-away",
-    ROBUST,
-    number="R-MATCH-07",
-    source="document 000 section 2.9.4",
-    says="A match whose players are both away ends without a winner.",
-    mend="Report winner null where both players fail.",
-    is_slow=True,
-)
+@FAILURES.rule("player.both-are-away", ROBUST, is_slow=True)
 def both_are_away(bench: RefereeBench) -> None:
+    """A match whose players are both away ends without a winner.
+
+    R-MATCH-07: document 000 section 2.9.4
+    Mend: Report winner null where both players fail.
+    """
     record = ended(bench, "both away")
     if record.winner:
         raise Broken("no winner", record.reported())
 
 
-@FAILURES.rule(
-    "errors.say-what-follows",
-    SHOULD,
-    number="R-ERR-11",
-    also=("R-MATCH-13",),
-    source="document 000 section 2.9.2",
-    says="GAME_ERROR says the state of the match, and whether another try can help.",
-    mend="Put game_state COLLECTING_CHOICES and retryable true into GAME_ERROR with E004.",
-    needs=("referee.illegal.is-told",),
-    leniency="players of ours need neither",
-)
+@FAILURES.rule("errors.say-what-follows", SHOULD, needs=("referee.illegal.is-told",))
 def errors_say_what_follows(bench: RefereeBench) -> None:
+    """GAME_ERROR says the state of the match, and whether another try can help.
+
+    R-ERR-11, R-MATCH-13: document 000 section 2.9.2
+    Mend: Put game_state COLLECTING_CHOICES and retryable true into GAME_ERROR with E004.
+    Leniency: players of ours need neither
+    """
     error = error_to_a(bench.record("illegal once"), "E004")
     said = error.params()
     if (said.get("game_state"), said.get("retryable")) != ("COLLECTING_CHOICES", True):
