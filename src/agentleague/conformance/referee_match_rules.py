@@ -16,38 +16,33 @@ from agentleague.conformance.referee_judging import (
     winner_by_rules,
 )
 from agentleague.conformance.referee_matches import CALL, INVITATION, OVER, opposite, type_of
-from agentleague.conformance.rules import OURS, Broken, NotApplicable, Rules, Tier
+from agentleague.conformance.rules import Broken, NotApplicable, Rules, Tier
 
 MATCHES = Rules("referee")
 MUST, SHOULD, ROBUST, PLUS = Tier
 
 
-@MATCHES.rule(
-    "match.is-run",
-    MUST,
-    number="R-MATCH-01",
-    source="document 000 section 2.5.5",
-    says="A referee that is given a match invites its players.",
-    mend="Take start_match with match_id, player_A_id, player_B_id and their end points, and send "
-    "both players GAME_INVITATION.",
-)
+@MATCHES.rule("match.is-run", MUST)
 def match_is_run(bench: RefereeBench) -> str:
+    """A referee that is given a match invites its players.
+
+    R-MATCH-01: document 000 section 2.5.5
+    Mend: Take start_match with match_id, player_A_id, player_B_id and their end points, and send
+    both players GAME_INVITATION.
+    """
     if bench.way is None:
         raise Broken("an invitation after any of the ways to give it a match")
     return f"by {bench.way.words}"
 
 
-@MATCHES.rule(
-    "start.is-answered",
-    PLUS,
-    number="R-START-02",
-    source=OURS,
-    says="A referee answers at once that it takes a match, and names it.",
-    mend='Answer start_match with {"status": "ACCEPTED", "match_id": …} before the match is over.',
-    needs=RUN,
-    leniency="any answer that is no error will do, and also none for as long as the match lasts",
-)
+@MATCHES.rule("start.is-answered", PLUS, needs=RUN)
 def start_is_answered(bench: RefereeBench) -> None:
+    """A referee answers at once that it takes a match, and names it.
+
+    R-START-02: ours
+    Mend: Answer start_match with {"status": "ACCEPTED", "match_id": …} before the match is over.
+    Leniency: any answer that is no error will do, and also none for as long as the match lasts
+    """
     record = bench.record("decisive")
     if record.start is None or not bench.is_taken(record.start.answer):
         raise Broken("an answer that takes the match", record.start)
@@ -56,63 +51,54 @@ def start_is_answered(bench: RefereeBench) -> None:
 @MATCHES.rule(
     "invitation.to-both",
     MUST,
-    number="R-MATCH-02",
-    source="document 004 section 5.1.4",
-    says="GAME_INVITATION goes to both players.",
-    mend="Send GAME_INVITATION to player A and to player B.",
     needs=RUN,
     implies=("referee.move.to-both", "referee.game-over.to-both", "referee.report.is-sent"),
 )
 def invitation_to_both(bench: RefereeBench) -> None:
+    """GAME_INVITATION goes to both players.
+
+    R-MATCH-02: document 004 section 5.1.4
+    Mend: Send GAME_INVITATION to player A and to player B.
+    """
     record = bench.record("decisive")
     for seat in record.seats:
         if not seat.got(INVITATION):
             raise Broken(f"GAME_INVITATION to {seat.player_id}", record.exchange(INVITATION))
 
 
-@MATCHES.rule(
-    "invitation.names-the-match",
-    MUST,
-    number="R-MATCH-16",
-    source="document 004 section 10.5",
-    says="Every message of a match has the `match_id` that the manager gave it.",
-    mend="Use the match_id of the assignment in every message of that match.",
-    needs=RUN,
-)
+@MATCHES.rule("invitation.names-the-match", MUST, needs=RUN)
 def messages_name_the_match(bench: RefereeBench) -> None:
+    """Every message of a match has the `match_id` that the manager gave it.
+
+    R-MATCH-16: document 004 section 10.5
+    Mend: Use the match_id of the assignment in every message of that match.
+    """
     record = bench.record("decisive")
     for each in record.got():
         if each.params().get("match_id") != record.match_id:
             raise Broken(f"`match_id` {record.match_id!r} in {each.name}", each.exchange())
 
 
-@MATCHES.rule(
-    "invitation.has-all-fields",
-    SHOULD,
-    number="R-MATCH-16",
-    source="document 001 section 4.1",
-    says="GAME_INVITATION has league_id, round_id, match_id, game_type, role_in_match and "
-    "opponent_id.",
-    mend="Put all fields of document 001 section 4.1 into the invitation.",
-    needs=("referee.invitation.to-both",),
-    leniency="players of ours miss none of them",
-)
+@MATCHES.rule("invitation.has-all-fields", SHOULD, needs=("referee.invitation.to-both",))
 def invitation_has_all_fields(bench: RefereeBench) -> None:
+    """GAME_INVITATION has league_id, round_id, match_id, game_type, role_in_match and opponent_id.
+
+    R-MATCH-16: document 001 section 4.1
+    Mend: Put all fields of document 001 section 4.1 into the invitation.
+    Leniency: players of ours miss none of them
+    """
     for seat in bench.record("decisive").seats:
         expect_fields(first(seat, INVITATION), FIELDS[INVITATION])
 
 
-@MATCHES.rule(
-    "invitation.says-who-plays",
-    SHOULD,
-    number="R-MATCH-16",
-    source="document 004 section 5.1.2",
-    says="An invitation names the opponent, and one player is PLAYER_A, the other PLAYER_B.",
-    mend="Put the other player's id into opponent_id, PLAYER_A or PLAYER_B into role_in_match.",
-    needs=("referee.invitation.has-all-fields",),
-    leniency="players of ours need neither",
-)
+@MATCHES.rule("invitation.says-who-plays", SHOULD, needs=("referee.invitation.has-all-fields",))
 def invitation_says_who_plays(bench: RefereeBench) -> None:
+    """An invitation names the opponent, and one player is PLAYER_A, the other PLAYER_B.
+
+    R-MATCH-16: document 004 section 5.1.2
+    Mend: Put the other player's id into opponent_id, PLAYER_A or PLAYER_B into role_in_match.
+    Leniency: players of ours need neither
+    """
     record = bench.record("decisive")
     for seat, role in zip(record.seats, ("PLAYER_A", "PLAYER_B"), strict=True):
         found = first(seat, INVITATION)
@@ -122,16 +108,13 @@ def invitation_says_who_plays(bench: RefereeBench) -> None:
             raise Broken(text, found.exchange())
 
 
-@MATCHES.rule(
-    "invitation.at-once",
-    PLUS,
-    number="R-MATCH-02",
-    source=OURS,
-    says="Both players are invited at once: a slow one does not delay the other's invitation.",
-    mend="Send both invitations before you wait for an answer.",
-    needs=("referee.invitation.to-both",),
-)
+@MATCHES.rule("invitation.at-once", PLUS, needs=("referee.invitation.to-both",))
 def invitation_at_once(bench: RefereeBench) -> None:
+    """Both players are invited at once: a slow one does not delay the other's invitation.
+
+    R-MATCH-02: ours
+    Mend: Send both invitations before you wait for an answer.
+    """
     record = bench.record("slow join")
     slow, other = record.seats
     if first(other, INVITATION).at >= slow.answered_at(first(slow, INVITATION)):
@@ -141,32 +124,27 @@ def invitation_at_once(bench: RefereeBench) -> None:
 
 
 @MATCHES.rule(
-    "move.to-both",
-    MUST,
-    number="R-MATCH-02",
-    source="document 001 section 4.2",
-    says="CHOOSE_PARITY_CALL goes to both players that have joined.",
-    mend="Ask both players with CHOOSE_PARITY_CALL once both have joined.",
-    needs=RUN,
-    implies=("referee.game-over.to-both", "referee.report.is-sent"),
+    "move.to-both", MUST, needs=RUN, implies=("referee.game-over.to-both", "referee.report.is-sent")
 )
 def move_to_both(bench: RefereeBench) -> None:
+    """CHOOSE_PARITY_CALL goes to both players that have joined.
+
+    R-MATCH-02: document 001 section 4.2
+    Mend: Ask both players with CHOOSE_PARITY_CALL once both have joined.
+    """
     record = bench.record("decisive")
     for seat in record.seats:
         if not seat.got(CALL):
             raise Broken(f"CHOOSE_PARITY_CALL to {seat.player_id}", record.exchange())
 
 
-@MATCHES.rule(
-    "move.after-both-joined",
-    MUST,
-    number="R-MATCH-02",
-    source="document 004 section 6.1.4",
-    says="No player is asked for its choice before both have joined.",
-    mend="Wait for both GAME_JOIN_ACK, then send CHOOSE_PARITY_CALL.",
-    needs=("referee.move.to-both",),
-)
+@MATCHES.rule("move.after-both-joined", MUST, needs=("referee.move.to-both",))
 def move_after_both_joined(bench: RefereeBench) -> None:
+    """No player is asked for its choice before both have joined.
+
+    R-MATCH-02: document 004 section 6.1.4
+    Mend: Wait for both GAME_JOIN_ACK, then send CHOOSE_PARITY_CALL.
+    """
     record = bench.record("slow join")
     joined = max(seat.answered_at(first(seat, INVITATION)) for seat in record.seats)
     for each in record.got(CALL):
@@ -175,17 +153,14 @@ def move_after_both_joined(bench: RefereeBench) -> None:
             raise Broken(text, each.exchange())
 
 
-@MATCHES.rule(
-    "move.at-once",
-    SHOULD,
-    number="R-MATCH-02",
-    source="document 004 section 6.1.4",
-    says="Both players are asked for their choice at once, not one after the other.",
-    mend="Send both CHOOSE_PARITY_CALL before you wait for an answer.",
-    needs=("referee.move.to-both",),
-    leniency="one after the other is waited for",
-)
+@MATCHES.rule("move.at-once", SHOULD, needs=("referee.move.to-both",))
 def move_at_once(bench: RefereeBench) -> None:
+    """Both players are asked for their choice at once, not one after the other.
+
+    R-MATCH-02: document 004 section 6.1.4
+    Mend: Send both CHOOSE_PARITY_CALL before you wait for an answer.
+    Leniency: one after the other is waited for
+    """
     record = bench.record("slow move")
     slow, other = record.seats
     if first(other, CALL).at >= slow.answered_at(first(slow, CALL)):
@@ -194,33 +169,27 @@ def move_at_once(bench: RefereeBench) -> None:
         raise Broken(text, record.exchange(CALL), is_late=True)
 
 
-@MATCHES.rule(
-    "move.has-all-fields",
-    SHOULD,
-    number="R-MATCH-16",
-    source="document 001 section 4.2",
-    says="CHOOSE_PARITY_CALL has match_id, player_id, game_type, deadline and a `context` with "
-    "opponent, round and the player's record.",
-    mend="Put all fields of document 001 section 4.2 into the call.",
-    needs=("referee.move.to-both",),
-    leniency="players of ours miss none of them",
-)
+@MATCHES.rule("move.has-all-fields", SHOULD, needs=("referee.move.to-both",))
 def move_has_all_fields(bench: RefereeBench) -> None:
+    """CHOOSE_PARITY_CALL has match_id, player_id, game_type, deadline and a `context` with
+    opponent, round and the player's record.
+
+    R-MATCH-16: document 001 section 4.2
+    Mend: Put all fields of document 001 section 4.2 into the call.
+    Leniency: players of ours miss none of them
+    """
     for seat in bench.record("decisive").seats:
         expect_fields(first(seat, CALL), FIELDS[CALL])
 
 
-@MATCHES.rule(
-    "move.names-its-player",
-    SHOULD,
-    number="R-MATCH-16",
-    source="document 004 section 6.1.2",
-    says="A call for a choice names the player that it is sent to, and its opponent.",
-    mend="Put the receiver's id into player_id, the other's into context.opponent_id.",
-    needs=("referee.move.has-all-fields",),
-    leniency="a player takes what is sent to its end point as its own",
-)
+@MATCHES.rule("move.names-its-player", SHOULD, needs=("referee.move.has-all-fields",))
 def move_names_its_player(bench: RefereeBench) -> None:
+    """A call for a choice names the player that it is sent to, and its opponent.
+
+    R-MATCH-16: document 004 section 6.1.2
+    Mend: Put the receiver's id into player_id, the other's into context.opponent_id.
+    Leniency: a player takes what is sent to its end point as its own
+    """
     record = bench.record("decisive")
     for seat in record.seats:
         found = first(seat, CALL)
@@ -230,17 +199,14 @@ def move_names_its_player(bench: RefereeBench) -> None:
             raise Broken(text, found.exchange())
 
 
-@MATCHES.rule(
-    "move.has-its-deadline",
-    SHOULD,
-    number="R-MATCH-09",
-    source="document 004 section 6.1.2",
-    says="The deadline of a call is 30 seconds after it was made, in UTC.",
-    mend="Set `deadline` to the present time in UTC and 30 seconds.",
-    needs=("referee.move.has-all-fields",),
-    leniency="players of ours answer as soon as they can",
-)
+@MATCHES.rule("move.has-its-deadline", SHOULD, needs=("referee.move.has-all-fields",))
 def move_has_its_deadline(bench: RefereeBench) -> None:
+    """The deadline of a call is 30 seconds after it was made, in UTC.
+
+    R-MATCH-09: document 004 section 6.1.2
+    Mend: Set `deadline` to the present time in UTC and 30 seconds.
+    Leniency: players of ours answer as soon as they can
+    """
     found = first(bench.record("decisive").seats[0], CALL)
     seconds = expect_utc(found, "deadline") - expect_utc(found, "timestamp")
     if abs(seconds - bench.limits.move) > 2.0:
@@ -248,16 +214,13 @@ def move_has_its_deadline(bench: RefereeBench) -> None:
         raise Broken(text, found.exchange())
 
 
-@MATCHES.rule(
-    "move.hides-the-other-choice",
-    MUST,
-    number="R-GAME-02",
-    source="document 004 section 6.1.4",
-    says="No player learns the other's choice before the match is over.",
-    mend="Say nothing of a choice to the other player before GAME_OVER.",
-    needs=RUN,
-)
+@MATCHES.rule("move.hides-the-other-choice", MUST, needs=RUN)
 def move_hides_the_other_choice(bench: RefereeBench) -> None:
+    """No player learns the other's choice before the match is over.
+
+    R-GAME-02: document 004 section 6.1.4
+    Mend: Say nothing of a choice to the other player before GAME_OVER.
+    """
     for name in ("decisive", "odd even", "slow move", "illegal once"):
         record = bench.record(name)
         for seat in record.seats:
@@ -274,16 +237,13 @@ def _tells(fields: Any, choice: str) -> bool:
     return bool(fields == choice)
 
 
-@MATCHES.rule(
-    "game-over.to-both",
-    MUST,
-    number="R-MATCH-10",
-    source="document 004 section 5.3.4",
-    says="GAME_OVER goes to both players, with a `game_result`.",
-    mend="Send GAME_OVER to both players when the result is there.",
-    needs=RUN,
-)
+@MATCHES.rule("game-over.to-both", MUST, needs=RUN)
 def game_over_to_both(bench: RefereeBench) -> None:
+    """GAME_OVER goes to both players, with a `game_result`.
+
+    R-MATCH-10: document 004 section 5.3.4
+    Mend: Send GAME_OVER to both players when the result is there.
+    """
     record = bench.record("decisive")
     for seat in record.seats:
         if not record.result(seat):
@@ -293,10 +253,6 @@ def game_over_to_both(bench: RefereeBench) -> None:
 @MATCHES.rule(
     "game-over.is-the-same",
     MUST,
-    number="R-MATCH-03",
-    source="document 004 section 5.3.4",
-    says="Both players are told the same result.",
-    mend="Send the same game_result to both players.",
     needs=TOLD,
     implies=(
         "referee.game-over.winner",
@@ -306,22 +262,23 @@ def game_over_to_both(bench: RefereeBench) -> None:
     ),
 )
 def game_over_is_the_same(bench: RefereeBench) -> None:
+    """Both players are told the same result.
+
+    R-MATCH-03: document 004 section 5.3.4
+    Mend: Send the same game_result to both players.
+    """
     (one, _), (other, _) = told(bench.record("decisive"))
     if one.params().get("game_result") != other.params().get("game_result"):
         raise Broken("the `game_result` that the other player got", other.exchange())
 
 
-@MATCHES.rule(
-    "game-over.winner",
-    MUST,
-    number="R-GAME-03",
-    also=("R-MSG-08",),
-    source="document 001 section 4.3",
-    says="Who alone named the parity of the drawn number wins.",
-    mend="Set winner_player_id to the player whose choice is the parity of drawn_number.",
-    needs=TOLD,
-)
+@MATCHES.rule("game-over.winner", MUST, needs=TOLD)
 def game_over_winner(bench: RefereeBench) -> None:
+    """Who alone named the parity of the drawn number wins.
+
+    R-GAME-03, R-MSG-08: document 001 section 4.3
+    Mend: Set winner_player_id to the player whose choice is the parity of drawn_number.
+    """
     for name in ("decisive", "odd even"):
         record = bench.record(name)
         for received, over in told(record):
@@ -331,16 +288,13 @@ def game_over_winner(bench: RefereeBench) -> None:
                 raise Broken(f"WIN by {winner}, by the rules", received.exchange())
 
 
-@MATCHES.rule(
-    "game-over.draw",
-    MUST,
-    number="R-GAME-03",
-    source="document 004 section 5.3.1",
-    says="Two right and two wrong are a DRAW, without a winner.",
-    mend="Set status to DRAW and winner_player_id to null where both chose the same.",
-    needs=TOLD,
-)
+@MATCHES.rule("game-over.draw", MUST, needs=TOLD)
 def game_over_draw(bench: RefereeBench) -> None:
+    """Two right and two wrong are a DRAW, without a winner.
+
+    R-GAME-03: document 004 section 5.3.1
+    Mend: Set status to DRAW and winner_player_id to null where both chose the same.
+    """
     for received, over in told(bench.record("draw")):
         if (over.winner_player_id, over.status) != (None, "DRAW"):
             raise Broken("status DRAW and no winner", received.exchange())
@@ -349,14 +303,15 @@ def game_over_draw(bench: RefereeBench) -> None:
 @MATCHES.rule(
     "game-over.number",
     MUST,
-    number="R-GAME-02",
-    source="document 004 section 5.3.2",
-    says="The drawn number is from 1 to 10, and number_parity is its parity.",
-    mend="Draw a whole number from 1 to 10, and name its parity.",
     needs=TOLD,
     implies=("referee.game-over.winner", "referee.report.agrees-with-game-over"),
 )
 def game_over_number(bench: RefereeBench) -> None:
+    """The drawn number is from 1 to 10, and number_parity is its parity.
+
+    R-GAME-02: document 004 section 5.3.2
+    Mend: Draw a whole number from 1 to 10, and name its parity.
+    """
     for name in PLAIN:
         for received, over in told(bench.record(name)):
             drawn, parity = over.drawn_number, over.number_parity
@@ -366,17 +321,14 @@ def game_over_number(bench: RefereeBench) -> None:
                 raise Broken(f"the parity of {drawn}", received.exchange())
 
 
-@MATCHES.rule(
-    "game-over.number-varies",
-    SHOULD,
-    number="R-GAME-02",
-    source="document 001 section 4.2",
-    says="The number is drawn at random, for each match anew.",
-    mend="Draw from a good source of chance in each match.",
-    needs=TOLD,
-    leniency="a manager of ours draws the numbers itself where the referee locks moves",
-)
+@MATCHES.rule("game-over.number-varies", SHOULD, needs=TOLD)
 def game_over_number_varies(bench: RefereeBench) -> None:
+    """The number is drawn at random, for each match anew.
+
+    R-GAME-02: document 001 section 4.2
+    Mend: Draw from a good source of chance in each match.
+    Leniency: a manager of ours draws the numbers itself where the referee locks moves
+    """
     records = [each for each in (*bench.records.values(), *bench.others) if each.is_over]
     overs = [record.result(record.seats[0]) for record in records]
     drawn = [over.drawn_number for over in overs if over]
@@ -388,16 +340,14 @@ def game_over_number_varies(bench: RefereeBench) -> None:
 
 
 @MATCHES.rule(
-    "game-over.choices",
-    MUST,
-    number="R-MATCH-03",
-    source="document 004 section 5.3.2",
-    says="The result has the choices that the players made.",
-    mend="Put each player's choice under its id into `choices`.",
-    needs=TOLD,
-    implies=("referee.report.agrees-with-game-over",),
+    "game-over.choices", MUST, needs=TOLD, implies=("referee.report.agrees-with-game-over",)
 )
 def game_over_choices(bench: RefereeBench) -> None:
+    """The result has the choices that the players made.
+
+    R-MATCH-03: document 004 section 5.3.2
+    Mend: Put each player's choice under its id into `choices`.
+    """
     for name in ("decisive", "draw"):
         record = bench.record(name)
         made = {seat.player_id: seat.script.choice for seat in record.seats}
@@ -406,32 +356,26 @@ def game_over_choices(bench: RefereeBench) -> None:
                 raise Broken(f"the choices {made}", received.exchange())
 
 
-@MATCHES.rule(
-    "game-over.has-all-fields",
-    SHOULD,
-    number="R-MATCH-16",
-    source="document 001 section 4.3",
-    says="GAME_OVER has match_id, game_type and all six fields of `game_result`.",
-    mend="Put all fields of document 001 section 4.3 into GAME_OVER.",
-    needs=TOLD,
-    leniency="what is missing counts as null",
-)
+@MATCHES.rule("game-over.has-all-fields", SHOULD, needs=TOLD)
 def game_over_has_all_fields(bench: RefereeBench) -> None:
+    """GAME_OVER has match_id, game_type and all six fields of `game_result`.
+
+    R-MATCH-16: document 001 section 4.3
+    Mend: Put all fields of document 001 section 4.3 into GAME_OVER.
+    Leniency: what is missing counts as null
+    """
     for received, _ in told(bench.record("decisive")):
         expect_fields(received, FIELDS[OVER])
 
 
-@MATCHES.rule(
-    "game-over.has-a-reason",
-    SHOULD,
-    number="R-MSG-09",
-    source="document 004 section 5.3.2",
-    says="The result says in words why it is so.",
-    mend='Write `reason` into game_result, such as "P01 chose even, number was 8 (even)".',
-    needs=("referee.game-over.has-all-fields",),
-    leniency="nobody of ours reads it but people",
-)
+@MATCHES.rule("game-over.has-a-reason", SHOULD, needs=("referee.game-over.has-all-fields",))
 def game_over_has_a_reason(bench: RefereeBench) -> None:
+    """The result says in words why it is so.
+
+    R-MSG-09: document 004 section 5.3.2
+    Mend: Write `reason` into game_result, such as "P01 chose even, number was 8 (even)".
+    Leniency: nobody of ours reads it but people
+    """
     for received, over in told(bench.record("decisive")):
         if not over.reason.strip():
             raise Broken("a sentence in `game_result.reason`", received.exchange())
