@@ -26,31 +26,26 @@ MUST, SHOULD, ROBUST, PLUS = Tier
 add_first_rules(REFEREE)
 
 
-@REFEREE.rule(
-    "registration.is-understood",
-    MUST,
-    number="R-REG-01",
-    source="document 001 section 2.1",
-    says="A referee registers with REFEREE_REGISTER_REQUEST, its name and its end point.",
-    mend="Send register_referee with `referee_meta` to the manager's /mcp when you start.",
-)
+@REFEREE.rule("registration.is-understood", MUST)
 def registration_is_understood(bench: RefereeBench) -> None:
+    """A referee registers with REFEREE_REGISTER_REQUEST, its name and its end point.
+
+    R-REG-01: document 001 section 2.1
+    Mend: Send register_referee with `referee_meta` to the manager's /mcp when you start.
+    """
     found = expect_registration(bench)
     if found.message is None:
         text = "`referee_meta` with a name and a contact_endpoint"
         raise Broken(f"{text}; it was not read: {found.incoming.error}", found.exchange())
 
 
-@REFEREE.rule(
-    "registration.end-point-listens",
-    MUST,
-    number="R-REG-12",
-    source="document 001 section 2.1",
-    says="A referee listens at the `contact_endpoint` that it registers.",
-    mend="Register the URL at which others can call you, with the port where you listen.",
-    needs=REGISTERED,
-)
+@REFEREE.rule("registration.end-point-listens", MUST, needs=REGISTERED)
 def end_point_listens(bench: RefereeBench) -> None:
+    """A referee listens at the `contact_endpoint` that it registers.
+
+    R-REG-12: document 001 section 2.1
+    Mend: Register the URL at which others can call you, with the port where you listen.
+    """
     found = registered(bench)
     if not is_own(bench.endpoint, bench.target.bind):
         raise NotReached(f"the kit calls no other machine, and it registered {bench.endpoint}")
@@ -58,49 +53,40 @@ def end_point_listens(bench: RefereeBench) -> None:
         raise Broken(f"somebody listens at {bench.endpoint}", found.exchange())
 
 
-@REFEREE.rule(
-    "registration.has-all-fields",
-    SHOULD,
-    number="R-MSG-03",
-    source="document 001 section 2.1",
-    says="A registration has every field that the documents give it.",
-    mend="Put display_name, version, game_types, contact_endpoint and max_concurrent_matches into "
-    "`referee_meta`.",
-    needs=REGISTERED,
-    leniency="what is missing is filled in, and named in `warnings`",
-)
+@REFEREE.rule("registration.has-all-fields", SHOULD, needs=REGISTERED)
 def registration_has_all_fields(bench: RefereeBench) -> None:
+    """A registration has every field that the documents give it.
+
+    R-MSG-03: document 001 section 2.1
+    Mend: Put display_name, version, game_types, contact_endpoint and max_concurrent_matches into
+    `referee_meta`.
+    Leniency: what is missing is filled in, and named in `warnings`
+    """
     expect_fields(registered(bench), FIELDS[REGISTRATION])
 
 
-@REFEREE.rule(
-    "registration.has-the-envelope",
-    SHOULD,
-    number="R-ENV-01",
-    source="document 001 section 1.2",
-    says="A registration has protocol, message_type, sender, timestamp and conversation_id.",
-    mend="Put the five fields of the envelope beside `referee_meta`.",
-    needs=REGISTERED,
-    leniency="messages without part of the envelope are read",
-)
+@REFEREE.rule("registration.has-the-envelope", SHOULD, needs=REGISTERED)
 def registration_has_the_envelope(bench: RefereeBench) -> None:
+    """A registration has protocol, message_type, sender, timestamp and conversation_id.
+
+    R-ENV-01: document 001 section 1.2
+    Mend: Put the five fields of the envelope beside `referee_meta`.
+    Leniency: messages without part of the envelope are read
+    """
     found = registered(bench)
     expect_fields(found, ENVELOPE)
     if found.params()["protocol"] != PROTOCOL:
         raise Broken(f"`protocol` {PROTOCOL!r}", found.exchange())
 
 
-@REFEREE.rule(
-    "registration.has-a-version",
-    SHOULD,
-    number="R-REG-11",
-    source="document 004 section 3.1.2",
-    says="The version of a referee is MAJOR.MINOR.PATCH.",
-    mend='Register a version such as "1.0.0".',
-    needs=("referee.registration.has-all-fields",),
-    leniency="any text is a version",
-)
+@REFEREE.rule("registration.has-a-version", SHOULD, needs=("referee.registration.has-all-fields",))
 def registration_has_a_version(bench: RefereeBench) -> None:
+    """The version of a referee is MAJOR.MINOR.PATCH.
+
+    R-REG-11: document 004 section 3.1.2
+    Mend: Register a version such as "1.0.0".
+    Leniency: any text is a version
+    """
     found = registered(bench)
     version = field(found, "referee_meta.version")
     parts = version.split(".") if isinstance(version, str) else []
@@ -108,17 +94,14 @@ def registration_has_a_version(bench: RefereeBench) -> None:
         raise Broken("`referee_meta.version` such as 1.0.0", found.exchange())
 
 
-@REFEREE.rule(
-    "registration.names-the-game",
-    SHOULD,
-    number="R-MSG-05",
-    source="document 004 section 3.1.2",
-    says="A referee lists its games in `game_types`, even_odd among them.",
-    mend='Register "game_types": ["even_odd"].',
-    needs=("referee.registration.has-all-fields",),
-    leniency="a referee that lists no games is taken to know all",
-)
+@REFEREE.rule("registration.names-the-game", SHOULD, needs=("referee.registration.has-all-fields",))
 def registration_names_the_game(bench: RefereeBench) -> None:
+    """A referee lists its games in `game_types`, even_odd among them.
+
+    R-MSG-05: document 004 section 3.1.2
+    Mend: Register "game_types": ["even_odd"].
+    Leniency: a referee that lists no games is taken to know all
+    """
     found = registered(bench)
     games = field(found, "referee_meta.game_types")
     if not isinstance(games, list) or "even_odd" not in games:
@@ -126,47 +109,40 @@ def registration_names_the_game(bench: RefereeBench) -> None:
 
 
 @REFEREE.rule(
-    "registration.says-how-many-matches",
-    SHOULD,
-    number="R-LIM-09",
-    source="document 004 section 3.1.2",
-    says="`max_concurrent_matches` is a whole number from 1 on.",
-    mend="Register how many matches you can run at the same time, as a number.",
-    needs=("referee.registration.has-all-fields",),
-    leniency="without it a referee is given one match at a time",
+    "registration.says-how-many-matches", SHOULD, needs=("referee.registration.has-all-fields",)
 )
 def registration_says_how_many(bench: RefereeBench) -> None:
+    """`max_concurrent_matches` is a whole number from 1 on.
+
+    R-LIM-09: document 004 section 3.1.2
+    Mend: Register how many matches you can run at the same time, as a number.
+    Leniency: without it a referee is given one match at a time
+    """
     found = registered(bench)
     number = field(found, "referee_meta.max_concurrent_matches")
     if type(number) is not int or not 1 <= number <= 1000:
         raise Broken("`max_concurrent_matches` from 1 to 1000", found.exchange())
 
 
-@REFEREE.rule(
-    "registration.is-in-utc",
-    SHOULD,
-    number="R-TIME-01",
-    source="document 003 section 4.12.3",
-    says="The timestamp of a registration is in UTC, and now.",
-    mend="Write the present time in UTC as 2026-01-31T12:00:00Z.",
-    needs=("referee.registration.has-the-envelope",),
-    leniency="what is no time at all is ignored in a few messages",
-)
+@REFEREE.rule("registration.is-in-utc", SHOULD, needs=("referee.registration.has-the-envelope",))
 def registration_is_in_utc(bench: RefereeBench) -> None:
+    """The timestamp of a registration is in UTC, and now.
+
+    R-TIME-01: document 003 section 4.12.3
+    Mend: Write the present time in UTC as 2026-01-31T12:00:00Z.
+    Leniency: what is no time at all is ignored in a few messages
+    """
     expect_utc(registered(bench), "timestamp")
 
 
-@REFEREE.rule(
-    "registration.uses-its-method",
-    SHOULD,
-    number="R-RPC-08",
-    source="document 001 section 2.1",
-    says="A referee registers in JSON-RPC, by the method register_referee.",
-    mend='Wrap the message: {"jsonrpc": "2.0", "id": 1, "method": "register_referee", "params": …}',
-    needs=REGISTERED,
-    leniency="bare messages and other methods are read too",
-)
+@REFEREE.rule("registration.uses-its-method", SHOULD, needs=REGISTERED)
 def registration_uses_its_method(bench: RefereeBench) -> None:
+    """A referee registers in JSON-RPC, by the method register_referee.
+
+    R-RPC-08: document 001 section 2.1
+    Mend: Wrap the message: {"jsonrpc": "2.0", "id": 1, "method": "register_referee", "params": …}
+    Leniency: bare messages and other methods are read too
+    """
     expect_method(registered(bench), REGISTRATION)
 
 
