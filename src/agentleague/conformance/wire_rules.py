@@ -12,7 +12,7 @@ from agentleague.conformance.bench import Bench, Fields
 from agentleague.conformance.exchange import Answer
 from agentleague.conformance.hostile_rules import HOSTILE
 from agentleague.conformance.http_rules import HTTP
-from agentleague.conformance.rules import OURS, Broken, NotApplicable, Rule, Rules, Tier
+from agentleague.conformance.rules import Broken, NotApplicable, Rule, Rules, Tier
 from agentleague.conformance.wire import (
     ANY,
     body_of,
@@ -31,7 +31,6 @@ from agentleague.protocol.jsonrpc import Form
 
 WIRE = Rules(ANY)
 MUST, SHOULD, ROBUST, PLUS = Tier
-ENVELOPE_001 = "document 001 section 1.1"
 FIRST = "any.http.takes-post"  # Without these two nothing else can be tried.
 SECOND = "any.message.is-taken"
 MANAGERS_OWN = ("any.envelope.other-protocol", "any.time.local", "any.rpc.wrong-version")
@@ -89,125 +88,107 @@ def _try_unless_strict(
     expect_taken(bench, answer, expected)
 
 
-@WIRE.rule(
-    "envelope.unknown-fields",
-    MUST,
-    number="R-ENV-04",
-    source="document 004 section 14.5",
-    says="An agent ignores fields that it does not know.",
-    mend="Read the fields that you need, and ignore all others.",
-)
+@WIRE.rule("envelope.unknown-fields", MUST)
 def unknown_fields(bench: Bench) -> None:
+    """An agent ignores fields that it does not know.
+
+    R-ENV-04: document 004 section 14.5
+    Mend: Read the fields that you need, and ignore all others.
+    """
     more: Fields = {"zz_new": 1, "zz_object": {"deep": [None, {"x": 1}]}, "zz_null": None}
     what = "a message with fields that no document has"
     try_message(bench, what, bench.control() | more, "it is taken, and the new fields are ignored")
 
 
-@WIRE.rule(
-    "envelope.missing-fields",
-    SHOULD,
-    number="R-ENV-02",
-    source="document 003 section 4.12.1",
-    says="An agent takes a message without `protocol`, `sender`, `timestamp`, `conversation_id`.",
-    mend="Treat these fields as optional: document 003 shows messages without them.",
-)
+@WIRE.rule("envelope.missing-fields", SHOULD)
 def missing_fields(bench: Bench) -> None:
+    """An agent takes a message without `protocol`, `sender`, `timestamp`, `conversation_id`.
+
+    R-ENV-02: document 003 section 4.12.1
+    Mend: Treat these fields as optional: document 003 shows messages without them.
+    """
     fields = ("protocol", "sender", "timestamp", "conversation_id")
     what, bare = "a message without the envelope", without(bench.control(), *fields)
     _try_unless_strict(bench, what, bare, fields, "it is taken all the same")
 
 
-@WIRE.rule(
-    "envelope.minor-version",
-    PLUS,
-    number="R-ENV-03",
-    source="document 000 section 2.10.2",
-    says="An agent takes a minor version of the protocol, league.v2.1.",
-    mend="Take any `protocol` that begins with league.v2.",
-)
+@WIRE.rule("envelope.minor-version", PLUS)
 def minor_version(bench: Bench) -> None:
+    """An agent takes a minor version of the protocol, league.v2.1.
+
+    R-ENV-03: document 000 section 2.10.2
+    Mend: Take any `protocol` that begins with league.v2.
+    """
     newer = bench.control() | {"protocol": "league.v2.1"}
     what, expected = "protocol league.v2.1", "it is taken like league.v2"
     _try_unless_strict(bench, what, newer, ("protocol", "league.v2"), expected)
 
 
-@WIRE.rule(
-    "envelope.other-protocol",
-    PLUS,
-    number="R-ENV-03",
-    source="document 000 section 2.10.2",
-    says="An agent refuses another protocol with E018.",
-    mend="Answer E018 if `protocol` is neither league.v2 nor a minor version of it.",
-)
+@WIRE.rule("envelope.other-protocol", PLUS)
 def other_protocol(bench: Bench) -> None:
+    """An agent refuses another protocol with E018.
+
+    R-ENV-03: document 000 section 2.10.2
+    Mend: Answer E018 if `protocol` is neither league.v2 nor a minor version of it.
+    """
     other = bench.control() | {"protocol": "league.v1"}
     answer = bench.post("protocol league.v1", written(bench, other))
     _not_needed(bench, answer, "any `protocol`")
     _expect_code(bench, answer, "E018")
 
 
-@WIRE.rule(
-    "envelope.any-sender",
-    SHOULD,
-    number="R-ENV-06",
-    source="document 000 section 2.4.4",
-    says="An agent takes a sender with and without its kind: `referee:REF01`, `REF01`.",
-    mend="Do not split `sender`, or allow for one without a colon.",
-)
+@WIRE.rule("envelope.any-sender", SHOULD)
 def any_sender(bench: Bench) -> None:
+    """An agent takes a sender with and without its kind: `referee:REF01`, `REF01`.
+
+    R-ENV-06: document 000 section 2.4.4
+    Mend: Do not split `sender`, or allow for one without a colon.
+    """
     message = bench.control()
     short = message | {"sender": str(message["sender"]).rpartition(":")[2]}
     what, expected = "a sender without its kind", "it is taken: documents differ in this"
     _try_unless_strict(bench, what, short, ("sender",), expected)
 
 
-@WIRE.rule(
-    "time.offset",
-    SHOULD,
-    number="R-TIME-02",
-    source="document 000 section 2.4.2",
-    says="An agent takes a timestamp that ends with +00:00.",
-    mend="Take +00:00 for Z: both are UTC.",
-)
+@WIRE.rule("time.offset", SHOULD)
 def time_offset(bench: Bench) -> None:
+    """An agent takes a timestamp that ends with +00:00.
+
+    R-TIME-02: document 000 section 2.4.2
+    Mend: Take +00:00 for Z: both are UTC.
+    """
     _try_time(bench, "+00:00 for Z", lambda time: time.replace("Z", "+00:00"))
 
 
-@WIRE.rule(
-    "time.fractions",
-    SHOULD,
-    number="R-TIME-02",
-    source="document 000 section 2.4.2",
-    says="An agent takes a timestamp with fractions of a second.",
-    mend="Take ISO 8601 times with and without fractions.",
-)
+@WIRE.rule("time.fractions", SHOULD)
 def time_fractions(bench: Bench) -> None:
+    """An agent takes a timestamp with fractions of a second.
+
+    R-TIME-02: document 000 section 2.4.2
+    Mend: Take ISO 8601 times with and without fractions.
+    """
     for digits in (3, 6):
         fraction = "." + "123456"[:digits]
         _try_time(bench, f"{digits} digits", lambda time, f=fraction: time.replace("Z", f + "Z"))
 
 
-@WIRE.rule(
-    "time.compact-date",
-    SHOULD,
-    number="R-TIME-03",
-    source="document 004 section 6.1.1",
-    says="An agent takes a date without separators, as document 004 writes it.",
-    mend="Take 20260115T10:30:00Z too.",
-)
+@WIRE.rule("time.compact-date", SHOULD)
 def time_compact(bench: Bench) -> None:
+    """An agent takes a date without separators, as document 004 writes it.
+
+    R-TIME-03: document 004 section 6.1.1
+    Mend: Take 20260115T10:30:00Z too.
+    """
     _try_time(bench, "a date without separators", lambda time: time.replace("-", ""))
 
 
-@WIRE.rule(
-    "time.local",
-    PLUS,
-    number="R-TIME-04",
-    source="document 000 section 2.4.2",
-    says="An agent refuses a local time, and a time without zone, with E021.",
-    mend="Answer E021 if `timestamp` does not end with Z or +00:00.",
-)
+@WIRE.rule("time.local", PLUS)
 def time_local(bench: Bench) -> None:
+    """An agent refuses a local time, and a time without zone, with E021.
+
+    R-TIME-04: document 000 section 2.4.2
+    Mend: Answer E021 if `timestamp` does not end with Z or +00:00.
+    """
     for zone in ("+02:00", ""):
         message = bench.control()
         local = message | {"timestamp": str(message["timestamp"]).replace("Z", zone)}
@@ -230,45 +211,39 @@ def _expect_code(bench: Bench, answer: Answer, code: str) -> None:
     bench.still_takes("it")
 
 
-@WIRE.rule(
-    "rpc.spelling",
-    ROBUST,
-    number="R-RPC-01",
-    source=ENVELOPE_001,
-    says="An agent reads JSON by its meaning: order of keys, spaces and line breaks do not matter.",
-    mend="Read messages with a JSON parser, not by searching in the text.",
-)
+@WIRE.rule("rpc.spelling", ROBUST)
 def rpc_spelling(bench: Bench) -> None:
+    """An agent reads JSON by its meaning: order of keys, spaces and line breaks do not matter.
+
+    R-RPC-01: document 001 section 1.1
+    Mend: Read messages with a JSON parser, not by searching in the text.
+    """
     answer = bench.post("JSON over many lines, its keys turned", reordered(request(bench)))
     expect_taken(bench, answer, "it is taken: the JSON means the same")
 
 
-@WIRE.rule(
-    "rpc.answers-2-0",
-    SHOULD,
-    number="R-RPC-01",
-    source=ENVELOPE_001,
-    says='An agent answers with `jsonrpc` "2.0".',
-    mend='Put "jsonrpc": "2.0" into every answer to JSON-RPC.',
-    leniency="an answer is read by its content alone",
-)
+@WIRE.rule("rpc.answers-2-0", SHOULD)
 def answers_2_0(bench: Bench) -> None:
+    """An agent answers with `jsonrpc` "2.0".
+
+    R-RPC-01: document 001 section 1.1
+    Mend: Put "jsonrpc": "2.0" into every answer to JSON-RPC.
+    Leniency: an answer is read by its content alone
+    """
     answer = bench.post("a request", request(bench))
     bench.expect_answer(answer)
     if (answer.fields() or {}).get("jsonrpc") != "2.0":
         raise Broken('`jsonrpc`: "2.0"')
 
 
-@WIRE.rule(
-    "rpc.result-or-error",
-    SHOULD,
-    number="R-FORM-05",
-    source=ENVELOPE_001,
-    says="An agent answers JSON-RPC with `result` or `error`, never both, never neither.",
-    mend="Put the answering message into `result`, and leave `error` out.",
-    leniency="the content counts wherever it stands, and `error`: null is no error",
-)
+@WIRE.rule("rpc.result-or-error", SHOULD)
 def result_or_error(bench: Bench) -> None:
+    """An agent answers JSON-RPC with `result` or `error`, never both, never neither.
+
+    R-FORM-05: document 001 section 1.1
+    Mend: Put the answering message into `result`, and leave `error` out.
+    Leniency: the content counts wherever it stands, and `error`: null is no error
+    """
     answer = bench.post("a request", request(bench))
     bench.expect_answer(answer)
     said = answer.fields() or {}
@@ -284,56 +259,48 @@ def _expect_ids(bench: Bench, *ids: Any) -> None:
             raise Broken(f"`id` {spelled(each)} in the answer", is_late=answer.is_late)
 
 
-@WIRE.rule(
-    "rpc.repeats-id",
-    SHOULD,
-    number="R-RPC-02",
-    source=ENVELOPE_001,
-    says="An agent repeats the `id` of a request in its answer, whatever integer it is.",
-    mend="Copy `id` from the request into the answer, as it is.",
-    leniency="`id` is not compared",
-)
+@WIRE.rule("rpc.repeats-id", SHOULD)
 def repeats_id(bench: Bench) -> None:
+    """An agent repeats the `id` of a request in its answer, whatever integer it is.
+
+    R-RPC-02: document 001 section 1.1
+    Mend: Copy `id` from the request into the answer, as it is.
+    Leniency: `id` is not compared
+    """
     _expect_ids(bench, bench.next_id() + 4_000, 0, -7, BIG)
 
 
-@WIRE.rule(
-    "rpc.repeats-text-id",
-    SHOULD,
-    number="R-RPC-02",
-    source=ENVELOPE_001,
-    says="An agent repeats an `id` that is a text, as a text.",
-    mend="Copy `id` from the request into the answer, and do not make a number of it.",
-    leniency="`id` is not compared",
-)
+@WIRE.rule("rpc.repeats-text-id", SHOULD)
 def repeats_text_id(bench: Bench) -> None:
+    """An agent repeats an `id` that is a text, as a text.
+
+    R-RPC-02: document 001 section 1.1
+    Mend: Copy `id` from the request into the answer, and do not make a number of it.
+    Leniency: `id` is not compared
+    """
     _expect_ids(bench, f"req-{bench.next_id()}", "7", "ä 🎲")
 
 
-@WIRE.rule(
-    "rpc.repeats-null-id",
-    PLUS,
-    number="R-RPC-02",
-    source=ENVELOPE_001,
-    says="An agent repeats an `id` that is null, if it takes one at all.",
-    mend="Copy `id` from the request into the answer, also if it is null.",
-)
+@WIRE.rule("rpc.repeats-null-id", PLUS)
 def repeats_null_id(bench: Bench) -> None:
+    """An agent repeats an `id` that is null, if it takes one at all.
+
+    R-RPC-02: document 001 section 1.1
+    Mend: Copy `id` from the request into the answer, also if it is null.
+    """
     answer = bench.post("a request with the id null", request(bench, id=None))
     if refusal(answer) or not answer.body.strip():
         raise NotApplicable("it takes no `id` that is null")
     _expect_ids(bench, None)
 
 
-@WIRE.rule(
-    "rpc.notification",
-    SHOULD,
-    number="R-RPC-03",
-    source=ENVELOPE_001,
-    says="An agent answers nothing to a request without `id`.",
-    mend="Answer a request without `id` with HTTP 204 or 202, and an empty body.",
-)
+@WIRE.rule("rpc.notification", SHOULD)
 def notification(bench: Bench) -> None:
+    """An agent answers nothing to a request without `id`.
+
+    R-RPC-03: document 001 section 1.1
+    Mend: Answer a request without `id` with HTTP 204 or 202, and an empty body.
+    """
     answer = bench.post("a request without `id`", without(request(bench), "id"))
     bench.expect_answer(answer)
     is_refused = bench.dialect.form is Form.TOOL and answer.status in (400, 405)  # as MCP has it
@@ -342,15 +309,13 @@ def notification(bench: Bench) -> None:
     bench.still_takes("it")
 
 
-@WIRE.rule(
-    "rpc.batch",
-    PLUS,
-    number="R-RPC-04",
-    source=OURS,
-    says="An agent refuses a batch of requests, or answers it with a list.",
-    mend="Answer a list of requests with the error -32600.",
-)
+@WIRE.rule("rpc.batch", PLUS)
 def batch(bench: Bench) -> None:
+    """An agent refuses a batch of requests, or answers it with a list.
+
+    R-RPC-04: ours
+    Mend: Answer a list of requests with the error -32600.
+    """
     asked = [request(bench, each) for each in bench.controls(2)]
     answer = bench.post("a batch of two requests", encode(asked))
     if not answer.is_late and (answer.status is None or answer.status >= 400):
@@ -364,30 +329,26 @@ def batch(bench: Bench) -> None:
     bench.still_takes("a batch")
 
 
-@WIRE.rule(
-    "rpc.params-list",
-    SHOULD,
-    number="R-RPC-06",
-    source=ENVELOPE_001,
-    says="An agent refuses `params` that is no object with -32602.",
-    mend="Answer -32602 if `params` is not an object.",
-)
+@WIRE.rule("rpc.params-list", SHOULD)
 def params_list(bench: Bench) -> None:
+    """An agent refuses `params` that is no object with -32602.
+
+    R-RPC-06: document 001 section 1.1
+    Mend: Answer -32602 if `params` is not an object.
+    """
     for params in ([1, 2], "text"):
         answer = bench.post("params that are no object", request(bench, params=params))
         expect_refusal(bench, answer, -32602, "E003")
 
 
-@WIRE.rule(
-    "rpc.unknown-method",
-    SHOULD,
-    number="R-RPC-07",
-    source="document 001 section 8.4",
-    says="An agent refuses a method that it does not know with -32601.",
-    mend="Answer -32601 to any method that is none of yours, instead of acknowledging it.",
-    leniency="an acknowledgement of a call counts as no answer",
-)
+@WIRE.rule("rpc.unknown-method", SHOULD)
 def unknown_method(bench: Bench) -> None:
+    """An agent refuses a method that it does not know with -32601.
+
+    R-RPC-07: document 001 section 8.4
+    Mend: Answer -32601 to any method that is none of yours, instead of acknowledging it.
+    Leniency: an acknowledgement of a call counts as no answer
+    """
     answer = bench.post("an unknown method", _nonsense(bench))
     expect_refusal(bench, answer, -32601, "E051")
 
@@ -399,58 +360,50 @@ def _nonsense(bench: Bench) -> Fields:
     return bench.request(message, method="no_such_method")
 
 
-@WIRE.rule(
-    "rpc.wrong-version",
-    PLUS,
-    number="R-RPC-01",
-    source=ENVELOPE_001,
-    says='An agent refuses a request with another `jsonrpc` than "2.0" with -32600.',
-    mend='Answer -32600 unless `jsonrpc` is "2.0".',
-)
+@WIRE.rule("rpc.wrong-version", PLUS)
 def wrong_version(bench: Bench) -> None:
+    """An agent refuses a request with another `jsonrpc` than "2.0" with -32600.
+
+    R-RPC-01: document 001 section 1.1
+    Mend: Answer -32600 unless `jsonrpc` is "2.0".
+    """
     answer = bench.post('jsonrpc "1.0"', request(bench, jsonrpc="1.0"))
     _not_needed(bench, answer, "any `jsonrpc`")
     expect_refusal(bench, answer, -32600, "E050")
 
 
-@WIRE.rule(
-    "rpc.no-method",
-    SHOULD,
-    number="R-RPC-01",
-    source=ENVELOPE_001,
-    says="An agent refuses JSON-RPC without a method with -32600.",
-    mend="Answer -32600 if `method` is missing or no text.",
-)
+@WIRE.rule("rpc.no-method", SHOULD)
 def no_method(bench: Bench) -> None:
+    """An agent refuses JSON-RPC without a method with -32600.
+
+    R-RPC-01: document 001 section 1.1
+    Mend: Answer -32600 if `method` is missing or no text.
+    """
     request(bench)  # It has to speak JSON-RPC.
     asked = {"jsonrpc": "2.0", "id": bench.next_id()}
     for body in (asked, asked | {"method": 7}):
         expect_refusal(bench, bench.post("a request without a method", body), -32600, "E050")
 
 
-@WIRE.rule(
-    "rpc.parse-error",
-    SHOULD,
-    number="R-LIM-06",
-    source="document 001 section 8.4",
-    says="An agent answers -32700 to what is no JSON.",
-    mend="Answer {…, id: null, error: {code: -32700, …}} where a body cannot be parsed.",
-)
+@WIRE.rule("rpc.parse-error", SHOULD)
 def parse_error(bench: Bench) -> None:
+    """An agent answers -32700 to what is no JSON.
+
+    R-LIM-06: document 001 section 8.4
+    Mend: Answer {…, id: null, error: {code: -32700, …}} where a body cannot be parsed.
+    """
     body = body_of(bench)
     for fault in (body[:-7], b"no json"):
         expect_refusal(bench, bench.post("a body that is no JSON", fault), -32700, "E049")
 
 
-@WIRE.rule(
-    "rpc.error-object",
-    SHOULD,
-    number="R-ERR-02",
-    source=ENVELOPE_001,
-    says="An agent refuses with an `error` that has an integer `code` and a text `message`.",
-    mend='Refuse with "error": {"code": -32601, "message": "…"} beside `id`.',
-)
+@WIRE.rule("rpc.error-object", SHOULD)
 def error_object(bench: Bench) -> None:
+    """An agent refuses with an `error` that has an integer `code` and a text `message`.
+
+    R-ERR-02: document 001 section 1.1
+    Mend: Refuse with "error": {"code": -32601, "message": "…"} beside `id`.
+    """
     answer = bench.post("an unknown method", _nonsense(bench))
     bench.expect_answer(answer)
     found = refusal(answer)
@@ -460,15 +413,13 @@ def error_object(bench: Bench) -> None:
         raise Broken("`error` with an integer `code` and a text `message`")
 
 
-@WIRE.rule(
-    "rpc.refusal-keeps-id",
-    PLUS,
-    number="R-RPC-05",
-    source=OURS,
-    says="An agent repeats the `id` of a request that it refuses.",
-    mend="Copy `id` into errors too.",
-)
+@WIRE.rule("rpc.refusal-keeps-id", PLUS)
 def refusal_keeps_id(bench: Bench) -> None:
+    """An agent repeats the `id` of a request that it refuses.
+
+    R-RPC-05: ours
+    Mend: Copy `id` into errors too.
+    """
     asked = _nonsense(bench)
     answer = bench.post("an unknown method", asked)
     if refusal(answer) is None:
@@ -477,16 +428,14 @@ def refusal_keeps_id(bench: Bench) -> None:
         raise Broken(f"`id` {asked['id']} beside the error")
 
 
-@WIRE.rule(
-    "forms.flat",
-    SHOULD,
-    number="R-FORM-01",
-    source=ENVELOPE_001,
-    says="An agent takes JSON-RPC as document 001 has it: its method, the message in `params`.",
-    mend="Take the methods of document 001, with the message as `params`.",
-    leniency="who does not understand it is asked in all other forms that were ever seen",
-)
+@WIRE.rule("forms.flat", SHOULD)
 def form_flat(bench: Bench) -> None:
+    """An agent takes JSON-RPC as document 001 has it: its method, the message in `params`.
+
+    R-FORM-01: document 001 section 1.1
+    Mend: Take the methods of document 001, with the message as `params`.
+    Leniency: who does not understand it is asked in all other forms that were ever seen
+    """
     answer = bench.post("document 001's form", bench.request(bench.control()))
     expect_taken(bench, answer, "document 001's form is taken")
 
@@ -502,15 +451,13 @@ def _try_form(bench: Bench, what: str, body: Fields, is_right: Any, expected: st
         raise Broken(expected)
 
 
-@WIRE.rule(
-    "forms.nested",
-    PLUS,
-    number="R-FORM-02",
-    source=OURS,
-    says="An agent that takes a message in `params.message` answers it with a `result`.",
-    mend="Answer in the form of the request.",
-)
+@WIRE.rule("forms.nested", PLUS)
 def form_nested(bench: Bench) -> None:
+    """An agent that takes a message in `params.message` answers it with a `result`.
+
+    R-FORM-02: ours
+    Mend: Answer in the form of the request.
+    """
     message = bench.control()
     body = bench.request(message, params={"message": message}, method=message["message_type"])
     _try_form(
@@ -518,30 +465,26 @@ def form_nested(bench: Bench) -> None:
     )
 
 
-@WIRE.rule(
-    "forms.bare",
-    PLUS,
-    number="R-FORM-03",
-    source="documents 000, 003 and 004, throughout",
-    says="An agent that takes a message without JSON-RPC answers it without.",
-    mend="Answer a bare message with a bare message.",
-)
+@WIRE.rule("forms.bare", PLUS)
 def form_bare(bench: Bench) -> None:
+    """An agent that takes a message without JSON-RPC answers it without.
+
+    R-FORM-03: documents 000, 003 and 004, throughout
+    Mend: Answer a bare message with a bare message.
+    """
     _try_form(
         bench, "a bare message", bench.control(), lambda said: "jsonrpc" not in said,
         "a message without JSON-RPC, like the request",
     )  # fmt: skip
 
 
-@WIRE.rule(
-    "forms.type-as-method",
-    PLUS,
-    number="R-FORM-06",
-    source='document 002 "Request Format"',
-    says="An agent that takes the message type as method answers it with a `result`.",
-    mend="Answer in the form of the request.",
-)
+@WIRE.rule("forms.type-as-method", PLUS)
 def form_type_as_method(bench: Bench) -> None:
+    """An agent that takes the message type as method answers it with a `result`.
+
+    R-FORM-06: document 002 "Request Format"
+    Mend: Answer in the form of the request.
+    """
     message = bench.control()
     body = bench.request(message, method=message["message_type"])
     _try_form(
@@ -549,16 +492,13 @@ def form_type_as_method(bench: Bench) -> None:
     )
 
 
-@WIRE.rule(
-    "forms.tool",
-    PLUS,
-    number="R-FORM-04",
-    source="document 000 section 2.2",
-    says="An agent that takes a message as `tools/call` answers as a tool.",
-    mend="Answer tools/call with `content` and `structuredContent` in `result`.",
-    implies=("any.mcp.tools-call",),
-)
+@WIRE.rule("forms.tool", PLUS, implies=("any.mcp.tools-call",))
 def form_tool(bench: Bench) -> None:
+    """An agent that takes a message as `tools/call` answers as a tool.
+
+    R-FORM-04: document 000 section 2.2
+    Mend: Answer tools/call with `content` and `structuredContent` in `result`.
+    """
     asked = bench.request(bench.control())
     called = {"name": asked["method"], "arguments": asked["params"]}
     body = asked | {"method": "tools/call", "params": called}
