@@ -6,6 +6,7 @@ The league is brought as far as a rule wants, and no further: `started`, `round`
 import re
 import tempfile
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -502,8 +503,8 @@ class ManagerBench(Bench):
 
     def close(self) -> None:
         super().close()
-        for agent in self.agents:
-            agent.listener.close()
+        with ThreadPoolExecutor(len(self.agents) or 1) as pool:  # Each has to wait for its end.
+            list(pool.map(lambda agent: agent.listener.close(), self.agents))
         if self.directory:
             self.directory.cleanup()
 
