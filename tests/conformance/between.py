@@ -11,7 +11,8 @@ import re
 import socket
 import socketserver
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,9 +137,12 @@ class Relay:
 
         return PORT.sub(other, body)
 
-    def close(self) -> None:
-        for front in self._fronts.values():
-            front.shutdown()
+    def close(self, kept: Collection[int] = ()) -> None:
+        """Close all that leads to other ports than these, at once: each has to wait for its end."""
+        fronts = [self._fronts.pop(port) for port in list(self._fronts) if port not in kept]
+        with ThreadPoolExecutor(64) as pool:
+            list(pool.map(_Front.shutdown, fronts))
+        for front in fronts:
             front.server_close()
 
 

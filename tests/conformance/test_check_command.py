@@ -480,7 +480,7 @@ def test_who_answers_no_post_is_given_up_soon_and_told_so(reach, asked, mute):
     before = len(mute.received)
 
     with pytest.raises(Unreachable, match=f"{mute.url} answers no POST"):
-        reach(Target(url=mute.url), Limits(reply=0.2, join=0.2))
+        reach(Target(url=mute.url), Limits(reply=0.2, join=0.2, game_over=0.2))
 
     assert len(mute.received) - before <= asked
 

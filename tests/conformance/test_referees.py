@@ -4,7 +4,6 @@ import asyncio
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -107,16 +106,7 @@ def wrong_referee(change, limits=USUAL):
             finally:
                 bench.close()
     finally:
-        close_fronts(relay)
-
-
-def close_fronts(relay, kept=()):
-    """Close what leads to players of former matches: their threads would take all the time."""
-    fronts = [relay._fronts.pop(port) for port in list(relay._fronts) if port not in kept]
-    with ThreadPoolExecutor(64) as pool:
-        list(pool.map(lambda front: front.shutdown(), fronts))
-    for front in fronts:
-        front.server_close()
+        relay.close()
 
 
 def right(relay):
@@ -135,7 +125,7 @@ def begin_anew(relay, bench, change):
     for record in bench.records.values():
         record.is_done.wait()
     bench.records, bench.others = {}, []
-    close_fronts(relay, kept=(relay.agent_port, bench.manager.port))
+    relay.close(kept=(relay.agent_port, bench.manager.port))  # Threads of players take time.
     relay.before, relay.after = change(relay)
 
 
@@ -150,10 +140,12 @@ def own_rules():
 def rules_for(wrong):
     """What is tried with it: all that need not wait, or else what it breaks and what that needs."""
     table = {each.id: each for each in own_rules()}
-    slow = [name for name in wrong.rules if table[name].is_slow]
-    names = {name for each in slow for name in (each, *table[each].needs)}
-    named = {*wrong.rules, *(each.id for each in table.values() if not each.is_slow)} - {LAST}
-    return [each for each in table.values() if each.id in (names or named)]
+    if any(table[name].is_slow for name in wrong.rules):
+        names = {name for each in wrong.rules for name in (each, *table[each].needs)}
+    else:
+        at_once = {each.id for each in table.values() if not each.is_slow}
+        names = {*wrong.rules, *(at_once - {LAST})}
+    return [each for each in table.values() if each.id in names]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.id)
@@ -173,8 +165,7 @@ def test_a_wrong_referee_is_caught_by_the_rules_meant_for_it(wrong, request, mon
 
     assert [each.fault for each in outcomes if each.fault] == []
     broken = {each.rule.id: each.said for each in outcomes if each.verdict in BROKEN}
-    others = {each.rule.id: each.said for each in outcomes if each.rule.id not in broken}
-    assert {name: others[name] for name in wrong.rules if name in others} == {}
+    assert set(wrong.rules) - broken.keys() == set()
     meant = [each for each in tried if each.id in wrong.rules]
     implied = {name for each in meant for name in (each.id, *each.implies)}
     assert {name: said for name, said in broken.items() if name not in implied} == {}

@@ -173,7 +173,6 @@ WRONG = [
             "illegal.says-what-is-legal": said(
                 ERROR, inside("context", valid_choices=...), match="illegal once"
             ),
-            "answers.pushed": refuses_pushes,
         },
     ),
     many(
@@ -188,6 +187,7 @@ WRONG = [
         "it runs one match after the other",
         "matches.do-not-wait-for-others",
         runs_one_after_the_other,
+        more={"join": 2.5},
     ),
     many(
         "it registers wrongly",
@@ -290,6 +290,7 @@ WRONG = [
             "join.is-retried": heard(CALL, match="silent at first", parity_choice="odd"),
             "join.has-its-time": twice_at_once(INVITATION, match="silent at first", to=A),
             "timeout.is-told": said(ERROR, answered(**ACK), match="silent at first"),
+            "answers.pushed": refuses_pushes,
         },
         is_new=True,
         waits=True,
