@@ -309,7 +309,7 @@ def test_who_crashes_at_an_invitation_is_started_again_a_few_times(crashes_at, s
 
 
 PASSES = check.Selection(only=("player.a.passes",))
-BRISK = Limits(connect=0.3, quiet=0.1)
+BRISK = Limits(connect=0.3, join=1.0, quiet=0.1)
 
 
 def test_fast_says_how_much_it_left_out(player):
