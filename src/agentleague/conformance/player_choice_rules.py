@@ -1,11 +1,14 @@
 """The rules about a player's choice: in time, legal, where it belongs, whatever is asked when."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from agentleague.conformance.bench import Fields
+from agentleague.conformance.exchange import Answer
 from agentleague.conformance.player_bench import (
     CHOICE,
+    JOIN,
     OPPONENT_ID,
     PLAYER_ID,
     Match,
@@ -24,9 +27,11 @@ JOINS, CHOOSES, LEGAL = (
     "player.choice.is-legal",
 )
 CHOICES = Rules("player", needs=(LEGAL,))
-BESIDE = "the envelope of an answer is not judged"
-NEAREST = "the end point that answers says who it is"
-DOCUMENTED = ("message_type", "match_id", "player_id", "game_type")  # of a call, document 004
+INVITED = (  # the fields of document 004
+    *("message_type", "match_id", "game_type", "league_id", "round_id", "role_in_match"),
+    *("opponent_id", "conversation_id"),
+)
+CALLED = ("message_type", "match_id", "player_id", "game_type", "context", "deadline")
 
 
 def joined(bench: PlayerBench, match: Match, **fields: Any) -> Said:
@@ -52,6 +57,12 @@ def is_utc(value: Any) -> bool:
     except LeagueError:
         return False
     return True
+
+
+def expect_any(answer: Answer, expected: str = "any answer") -> None:
+    """Break the rule unless it answered, be it with a refusal."""
+    if answer.status is None or answer.status >= 500:
+        raise Broken(expected, is_late=answer.is_late)
 
 
 def expect(fields: Fields, **wanted: Any) -> None:
@@ -112,6 +123,13 @@ def choice_in(bench: PlayerBench) -> tuple[Match, Said]:
     return match, chosen(bench, match)
 
 
+def answers_in(bench: PlayerBench) -> Iterator[tuple[str, Match, Said]]:
+    """Its join, and then its choice, each with its type."""
+    match = bench.match()
+    yield JOIN, match, joined(bench, match)
+    yield CHOICE, match, chosen(bench, match)
+
+
 @CHOICES.rule("choice.is-where-it-belongs", SHOULD)
 def choice_is_in_its_field(bench: PlayerBench) -> None:
     """A choice stands in `parity_choice`.
@@ -124,62 +142,79 @@ def choice_is_in_its_field(bench: PlayerBench) -> None:
     expect(said.fields, parity_choice=said.choice)
 
 
-@CHOICES.rule("choice.says-its-type", SHOULD)
-def choice_says_its_type(bench: PlayerBench) -> None:
-    """A choice has the `message_type` CHOOSE_PARITY_RESPONSE.
+@CHOICES.rule("answer.says-its-type", SHOULD)
+def answer_says_its_type(bench: PlayerBench) -> None:
+    """A join has the `message_type` GAME_JOIN_ACK, a choice CHOOSE_PARITY_RESPONSE.
 
-    R-FORM-09: document 001 section 4.2
-    Mend: Say `message_type`: CHOOSE_PARITY_RESPONSE.
+    R-FORM-09: document 001 sections 4.1 and 4.2
+    Mend: Say `message_type` in every answer.
     Leniency: the type of an answer is not looked at
     """
-    expect(choice_in(bench)[1].fields, message_type=CHOICE)
+    for name, _, said in answers_in(bench):
+        expect(said.fields, message_type=name)
 
 
-@CHOICES.rule("choice.repeats-the-match", SHOULD, leniency=NEAREST)
-def choice_repeats_the_match(bench: PlayerBench) -> None:
-    """A choice repeats `match_id` and names its player in `player_id`.
+@CHOICES.rule("answer.repeats-the-match", SHOULD)
+def answer_repeats_the_match(bench: PlayerBench) -> None:
+    """A join and a choice repeat `match_id` and name their player in `player_id`.
 
-    R-MSG-03: document 004 section 6.2.2
-    Mend: Copy match_id from the call, and put your player_id beside it.
+    R-MSG-03: document 004 sections 5.2.1 and 6.2.2
+    Mend: Copy match_id from what you answer, and put your player_id beside it.
+    Leniency: the end point that answers says who it is
     """
-    match, said = choice_in(bench)
-    expect(said.fields, match_id=match.match_id, player_id=PLAYER_ID)
+    for _, match, said in answers_in(bench):
+        expect(said.fields, match_id=match.match_id, player_id=PLAYER_ID)
 
 
-@CHOICES.rule("choice.repeats-the-conversation", SHOULD, leniency=BESIDE)
-def choice_repeats_the_conversation(bench: PlayerBench) -> None:
-    """A choice repeats the `conversation_id` of the call.
+@CHOICES.rule("answer.repeats-the-conversation", SHOULD)
+def answer_repeats_the_conversation(bench: PlayerBench) -> None:
+    """A join and a choice repeat the `conversation_id` of what they answer.
 
     R-MATCH-32: document 004 section 10.2
-    Mend: Copy conversation_id from the call.
+    Mend: Copy conversation_id from the invitation and from the call.
+    Leniency: the envelope of an answer is not judged
     """
-    match, said = choice_in(bench)
-    expect_conversation(bench, match, said.fields)
+    for _, match, said in answers_in(bench):
+        expect_conversation(bench, match, said.fields)
 
 
-@CHOICES.rule("choice.has-the-envelope", SHOULD, leniency=BESIDE)
-def choice_has_the_envelope(bench: PlayerBench) -> None:
-    """A choice has `protocol`, `sender` and a `timestamp` in UTC.
+@CHOICES.rule("answer.has-the-envelope", SHOULD)
+def answer_has_the_envelope(bench: PlayerBench) -> None:
+    """A join and a choice have `protocol`, `sender` and a `timestamp` in UTC.
 
     R-ENV-01: document 001 section 1.2
     Mend: Put protocol league.v2, sender player:P01 and the time in UTC into every answer.
+    Leniency: the envelope of an answer is not judged
     """
-    expect_envelope(choice_in(bench)[1].fields)
+    for _, _, said in answers_in(bench):
+        expect_envelope(said.fields)
 
 
-@CHOICES.rule("choice.documented-fields", SHOULD)
-def choice_with_documented_fields(bench: PlayerBench) -> None:
-    """A player chooses if the call has no more than document 004 shows.
+@CHOICES.rule("answer.documented-fields", SHOULD)
+def answer_to_documented_fields(bench: PlayerBench) -> None:
+    """A player joins and chooses if it is sent no more than document 004 shows.
 
-    R-ENV-02: document 004 section 6.1.1
-    Mend: Need no field that is not in document 004 section 6.1.1.
+    R-ENV-02: document 004 sections 5.1.1 and 6.1.1
+    Mend: Need no field that is not in document 004 sections 5.1.1 and 6.1.1.
     """
     match = bench.match()
-    joined(bench, match)
-    call = bench.call(match)
-    few = {name: call[name] for name in (*DOCUMENTED, "context", "deadline")}
-    if not bench.question(few, bench.limits.move).is_legal:
+    invitation, call = bench.invitation(match), bench.call(match)
+    if not bench.question({name: invitation[name] for name in INVITED}, bench.limits.join).joins:
+        raise Broken("a join")
+    if not bench.question({name: call[name] for name in CALLED}, bench.limits.move).is_legal:
         raise Broken("`even` or `odd`")
+
+
+@CHOICES.rule("answer.again", ROBUST, implies=("player.choice.after-error",))
+def answer_again(bench: PlayerBench) -> None:
+    """A player that is invited or asked a second time answers as the first time.
+
+    R-MATCH-19: document 000 section 2.9.4
+    Mend: Answer again: the referee did not get your first answer.
+    """
+    match = bench.match()
+    for answer in (joined, joined, chosen, chosen):
+        answer(bench, match)
 
 
 @CHOICES.rule("choice.without-context", SHOULD)
@@ -197,17 +232,6 @@ def choice_without_context(bench: PlayerBench) -> None:
             del call["context"]
         if not bench.question(call, bench.limits.move).is_legal:
             raise Broken("`even` or `odd`")
-
-
-@CHOICES.rule("choice.again", ROBUST, implies=("player.choice.after-error",))
-def choice_again(bench: PlayerBench) -> None:
-    """A player that is asked a second time answers as the first time.
-
-    R-MATCH-19: document 000 section 2.9.4
-    Mend: Choose again: the referee did not get your first answer.
-    """
-    match, _ = choice_in(bench)
-    chosen(bench, match)
 
 
 @CHOICES.rule("choice.after-error", SHOULD)
@@ -256,34 +280,18 @@ def choice_of_two_matches(bench: PlayerBench) -> None:
             raise Broken(f"a choice for {match.match_id}", shown, is_late=said.answer.is_late)
 
 
-def _expect_life(bench: PlayerBench, said: Said, what: str) -> None:
-    """It may refuse, and is as well as before."""
-    status = said.answer.status
-    if status is None or status >= 500:
-        raise Broken(f"any answer to {what}", is_late=said.answer.is_late)
-    joined(bench, bench.match())
+@CHOICES.rule("choice.out-of-place", ROBUST)
+def choice_out_of_place(bench: PlayerBench) -> None:
+    """A player that is asked without an invitation, or after GAME_OVER, answers in order.
 
-
-@CHOICES.rule("choice.without-invitation", ROBUST, needs=(JOINS,))
-def choice_without_invitation(bench: PlayerBench) -> None:
-    """A player that is asked in a match to which nobody invited it answers in order.
-
-    R-MATCH-02: document 000 section 2.7
-    Mend: Choose all the same, or refuse with an error, and go on.
-    """
-    _expect_life(bench, bench.choose(bench.match()), "a call without an invitation")
-
-
-@CHOICES.rule("choice.after-the-end", ROBUST)
-def choice_after_the_end(bench: PlayerBench) -> None:
-    """A player that is asked again after GAME_OVER answers in order.
-
-    R-MATCH-01: document 002 "Match Lifecycle"
+    R-MATCH-02, R-MATCH-01: document 000 section 2.7
     Mend: Choose all the same, or refuse with an error, and go on.
     """
     match, _ = choice_in(bench)
     bench.ask(bench.game_over(match))
-    _expect_life(bench, bench.choose(match), "a call after the end")
+    for asked, when in ((bench.match(), "without an invitation"), (match, "after the end")):
+        expect_any(bench.choose(asked).answer, f"any answer to a call {when}")
+        joined(bench, bench.match())
 
 
 @CHOICES.rule("choice.odd-fields", ROBUST)
@@ -303,8 +311,7 @@ def choice_with_odd_fields(bench: PlayerBench) -> None:
         joined(bench, match)
         call = bench.call(match) | fault
         answer = bench.post(f"a call with {spelled(fault)}", written_like(bench, call))
-        if answer.status is None or answer.status >= 500:
-            raise Broken("a choice, or an error in order", is_late=answer.is_late)
+        expect_any(answer, "a choice, or an error in order")
         choice_in(bench)
 
 

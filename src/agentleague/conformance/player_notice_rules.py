@@ -4,7 +4,7 @@ from typing import Any
 
 from agentleague.conformance.bench import Fields, now
 from agentleague.conformance.player_bench import OPPONENT_ID, PLAYER_ID, PlayerBench
-from agentleague.conformance.player_choice_rules import expect
+from agentleague.conformance.player_choice_rules import expect, expect_any
 from agentleague.conformance.rules import Broken, NotApplicable, Rules, Tier
 from agentleague.conformance.wire import refusal
 
@@ -132,11 +132,10 @@ RESULTS: dict[str, Fields] = {
 }
 
 
-def _told(bench: PlayerBench, ending: str, times: int = 1, *, is_invited: bool = True) -> None:
+def _told(bench: PlayerBench, ending: str, times: int = 1) -> None:
     match = bench.match()
-    if is_invited:
-        bench.invite(match)
-        bench.choose(match)
+    bench.invite(match)
+    bench.choose(match)
     result = {"game_result": RESULTS[ending]} if RESULTS[ending] else {}
     for _ in range(times):
         acknowledged(bench, bench.game_over(match, **result), bench.limits.game_over)
@@ -145,7 +144,7 @@ def _told(bench: PlayerBench, ending: str, times: int = 1, *, is_invited: bool =
 @NOTICES.rule(
     "notice.game-over",
     SHOULD,
-    implies=("player.notice.draw", "player.notice.technical-loss", "player.notice.game-over-twice"),
+    implies=("player.notice.without-winner", "player.notice.game-over-twice"),
 )
 def game_over(bench: PlayerBench) -> None:
     """A player acknowledges GAME_OVER within 5 seconds.
@@ -157,24 +156,15 @@ def game_over(bench: PlayerBench) -> None:
     _told(bench, "win")
 
 
-@NOTICES.rule("notice.draw", SHOULD, needs=("player.notice.game-over",))
-def draw(bench: PlayerBench) -> None:
-    """A player acknowledges a draw, whose winner is null.
+@NOTICES.rule("notice.without-winner", SHOULD, needs=("player.notice.game-over",))
+def without_winner(bench: PlayerBench) -> None:
+    """A player acknowledges a draw without a winner, and a technical loss without a number.
 
     R-MSG-07: document 004 section 5.3.2
-    Mend: Expect that winner_player_id is null.
+    Mend: Expect that winner_player_id, drawn_number, number_parity and a choice are null.
     """
-    _told(bench, "draw")
-
-
-@NOTICES.rule("notice.technical-loss", SHOULD, needs=("player.notice.game-over",))
-def technical_loss(bench: PlayerBench) -> None:
-    """A player acknowledges a technical loss, whose number and choices are null.
-
-    R-MSG-07: document 004 section 5.3.2
-    Mend: Expect that drawn_number, number_parity and a choice are null.
-    """
-    _told(bench, "technical loss")
+    for ending in ("draw", "technical loss"):
+        _told(bench, ending)
 
 
 @NOTICES.rule("notice.game-over-twice", ROBUST, needs=("player.notice.game-over",))
@@ -185,19 +175,6 @@ def game_over_twice(bench: PlayerBench) -> None:
     Mend: Acknowledge it again: the referee did not get your first answer.
     """
     _told(bench, "win", times=2)
-
-
-@NOTICES.rule("notice.game-over-of-no-match", ROBUST)
-def game_over_of_no_match(bench: PlayerBench) -> None:
-    """A player answers GAME_OVER of a match that it does not know, and goes on.
-
-    R-MATCH-10: document 004 section 5.3
-    Mend: Acknowledge it, or refuse it with an error: you may have been started again.
-    """
-    answer = bench.ask(bench.game_over(bench.match()), seconds=bench.limits.game_over)
-    if answer.status is None or answer.status >= 500:
-        raise Broken("any answer", is_late=answer.is_late)
-    bench.still_takes("the end of a match that it does not know")
 
 
 @NOTICES.rule("notice.game-error", SHOULD, leniency=ANY_ANSWER)
@@ -218,19 +195,18 @@ def game_error(bench: PlayerBench) -> None:
     acknowledged(bench, error)
 
 
-@NOTICES.rule("notice.error-about-another", ROBUST)
-def error_about_another(bench: PlayerBench) -> None:
-    """A player goes on after GAME_ERROR about its opponent, or about no match it knows.
+@NOTICES.rule("notice.about-others", ROBUST)
+def about_others(bench: PlayerBench) -> None:
+    """A player goes on after GAME_ERROR about its opponent and GAME_OVER of an unknown match.
 
-    R-MATCH-08: document 003 section 4.10.2
-    Mend: Take GAME_ERROR as news: it may concern the other player.
+    R-MATCH-08, R-MATCH-10: document 003 section 4.10.2
+    Mend: Take both as news: they may concern the other player, or be from before you started.
     """
-    match = bench.match()
     fields: Fields = {"error_code": "E009", "affected_player": OPPONENT_ID}
-    answer = bench.ask(bench.about("GAME_ERROR", match, **fields))
-    if answer.status is None or answer.status >= 500:
-        raise Broken("any answer", is_late=answer.is_late)
-    bench.still_takes("an error about its opponent")
+    expect_any(bench.ask(bench.about("GAME_ERROR", bench.match(), **fields)))
+    over = bench.game_over(bench.match())
+    expect_any(bench.ask(over, seconds=bench.limits.game_over))
+    bench.still_takes("news about others")
 
 
 @NOTICES.rule("notice.any-order", ROBUST)
@@ -243,7 +219,5 @@ def any_order(bench: PlayerBench) -> None:
     completed = bench.from_manager("ROUND_COMPLETED", round_id=99, matches_played=0)
     table = bench.from_manager("LEAGUE_STANDINGS_UPDATE", round_id=99, standings=[])
     for message in (completed, table, announcement(bench), completed, announcement(bench)):
-        answer = bench.ask(message)
-        if answer.status is None or answer.status >= 500:
-            raise Broken("any answer", is_late=answer.is_late)
+        expect_any(bench.ask(message))
     bench.still_takes("notices out of order")

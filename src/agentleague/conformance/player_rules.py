@@ -1,23 +1,17 @@
 """The rules for players: joining, choosing, and hearing what is told."""
 
 from agentleague.conformance.player_bench import (
-    JOIN,
     OPPONENT_ID,
     PLAYER_ID,
     TOKEN,
     PlayerBench,
 )
 from agentleague.conformance.player_choice_rules import (
-    BESIDE,
     CHOICES,
-    DOCUMENTED,
     JOINS,
     LEGAL,
-    NEAREST,
     choice_in,
     expect,
-    expect_conversation,
-    expect_envelope,
     expect_utc,
     joined,
 )
@@ -29,7 +23,6 @@ from agentleague.conformance.wire_rules import add_first_rules, add_wire_rules
 from agentleague.protocol.messages import GameMoveResponse
 
 MUST, SHOULD, ROBUST, PLUS = Tier
-INVITED = ("league_id", "round_id", "role_in_match", "opponent_id", "conversation_id")
 CELLS = [0, 2, 3, 5, 7]
 MATCHES = 20
 
@@ -65,49 +58,6 @@ def join_says_accept(bench: PlayerBench) -> None:
     expect(joined(bench, bench.match()).fields, accept=True)
 
 
-@PLAYER.rule("invitation.says-its-type", SHOULD)
-def join_says_its_type(bench: PlayerBench) -> None:
-    """A join has the `message_type` GAME_JOIN_ACK.
-
-    R-FORM-09: document 001 section 4.1
-    Mend: Say `message_type`: GAME_JOIN_ACK.
-    Leniency: the type of an answer is not looked at
-    """
-    expect(joined(bench, bench.match()).fields, message_type=JOIN)
-
-
-@PLAYER.rule("invitation.repeats-the-match", SHOULD, leniency=NEAREST)
-def join_repeats_the_match(bench: PlayerBench) -> None:
-    """A join repeats `match_id` and names its player in `player_id`.
-
-    R-MSG-03: document 004 section 5.2.1
-    Mend: Copy match_id from the invitation, and put your player_id beside it.
-    """
-    match = bench.match()
-    expect(joined(bench, match).fields, match_id=match.match_id, player_id=PLAYER_ID)
-
-
-@PLAYER.rule("invitation.repeats-the-conversation", SHOULD, leniency=BESIDE)
-def join_repeats_the_conversation(bench: PlayerBench) -> None:
-    """A join repeats the `conversation_id` of the invitation.
-
-    R-MATCH-32: document 004 section 10.2
-    Mend: Copy conversation_id from the invitation.
-    """
-    match = bench.match()
-    expect_conversation(bench, match, joined(bench, match).fields)
-
-
-@PLAYER.rule("invitation.has-the-envelope", SHOULD, leniency=BESIDE)
-def join_has_the_envelope(bench: PlayerBench) -> None:
-    """A join has `protocol`, `sender` and a `timestamp` in UTC.
-
-    R-ENV-01: document 001 section 1.2
-    Mend: Put protocol league.v2, sender player:P01 and the time in UTC into every answer.
-    """
-    expect_envelope(joined(bench, bench.match()).fields)
-
-
 @PLAYER.rule("invitation.says-when", SHOULD)
 def join_says_when(bench: PlayerBench) -> None:
     """A join has an `arrival_timestamp` in UTC.
@@ -117,32 +67,6 @@ def join_says_when(bench: PlayerBench) -> None:
     Leniency: it may hold anything
     """
     expect_utc(joined(bench, bench.match()).fields, "arrival_timestamp")
-
-
-@PLAYER.rule("invitation.documented-fields", SHOULD)
-def join_with_documented_fields(bench: PlayerBench) -> None:
-    """A player joins if the invitation has no more than document 004 shows.
-
-    R-ENV-02: document 004 section 5.1.1
-    Mend: Need no field that is not in document 004 section 5.1.1.
-    """
-    invitation = bench.invitation(bench.match())
-    kept = {*DOCUMENTED, *INVITED} - {"player_id"}
-    few = {name: value for name, value in invitation.items() if name in kept}
-    if not bench.question(few, bench.limits.join).joins:
-        raise Broken("a join")
-
-
-@PLAYER.rule("invitation.again", ROBUST)
-def join_again(bench: PlayerBench) -> None:
-    """A player that is invited a second time joins as the first time.
-
-    R-MATCH-19: document 000 section 2.9.4
-    Mend: Join again: the referee did not get your first answer.
-    """
-    match = bench.match()
-    joined(bench, match)
-    joined(bench, match)
 
 
 for each in CHOICES:
@@ -190,7 +114,7 @@ def move_is_legal(bench: PlayerBench) -> None:
 
 
 @PLAYER.rule(
-    "push.names-its-match", SHOULD, needs=(LEGAL,), implies=("player.choice.repeats-the-match",)
+    "push.names-its-match", SHOULD, needs=(LEGAL,), implies=("player.answer.repeats-the-match",)
 )
 def push_names_its_match(bench: PlayerBench) -> None:
     """A player that brings its answers later names match and player in them.
