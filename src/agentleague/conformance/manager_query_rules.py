@@ -18,8 +18,8 @@ from agentleague.conformance.manager_checks import (
 )
 from agentleague.conformance.manager_registration_rules import MANAGER
 from agentleague.conformance.manager_round_rules import SOUND, STARTS
-from agentleague.conformance.rules import Broken, Rule, Tier
-from agentleague.conformance.wire_rules import add_first_rules
+from agentleague.conformance.rules import Broken, Tier
+from agentleague.conformance.wire_rules import FIRST, add_first_rules
 
 MUST, SHOULD, ROBUST, PLUS = Tier
 ANSWERS = ("manager.query.standings",)
@@ -41,27 +41,20 @@ def _within(said: Fields, name: str) -> Any:
     return data.get(name) if isinstance(data, dict) and name in data else said.get(name)
 
 
+add_first_rules(MANAGER, FIRST)
+
+
+@MANAGER.rule("query.standings", MUST, needs=STARTS)
 @about_everybody
 def query_standings(bench: ManagerBench) -> None:
-    """What all rules of the wire need too."""
+    """A manager answers GET_STANDINGS with a row for each player.
+
+    R-TABLE-07: document 004 section 8.2
+    Mend: Answer league_query with `data.standings`, a list of rows.
+    """
     rows = rows_in(_told(bench, "GET_STANDINGS"))
     if {str(row.get("player_id")) for row in rows} != {each.id for each in bench.in_league()}:
         raise Broken("`standings` with a row for each player")
-
-
-add_first_rules(
-    MANAGER,
-    Rule(
-        id=ANSWERS[0],
-        tier=MUST,
-        number="R-TABLE-07",
-        source="document 004 section 8.2",
-        says="A manager answers GET_STANDINGS with a row for each player.",
-        mend="Answer league_query with `data.standings`, a list of rows.",
-        check=query_standings,
-        needs=STARTS,
-    ),
-)
 
 
 @MANAGER.rule("query.answer-is-documented", SHOULD, needs=ANSWERS)

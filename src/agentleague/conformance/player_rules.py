@@ -17,9 +17,9 @@ from agentleague.conformance.player_choice_rules import (
 )
 from agentleague.conformance.player_life_rules import END, REGISTRATION
 from agentleague.conformance.player_notice_rules import NOTICES
-from agentleague.conformance.rules import Broken, NotApplicable, Rule, Rules, Tier
+from agentleague.conformance.rules import Broken, NotApplicable, Rules, Tier
 from agentleague.conformance.wire import refusal
-from agentleague.conformance.wire_rules import add_first_rules, add_wire_rules
+from agentleague.conformance.wire_rules import FIRST, add_first_rules, add_wire_rules
 from agentleague.protocol.messages import GameMoveResponse
 
 MUST, SHOULD, ROBUST, PLUS = Tier
@@ -27,22 +27,20 @@ CELLS = [0, 2, 3, 5, 7]
 MATCHES = 20
 
 
+PLAYER = Rules("player", needs=(JOINS,))
+add_first_rules(PLAYER, FIRST)
+
+
+@PLAYER.rule("invitation.is-answered", MUST, needs=("player.http.takes-post",))
 def invitation_is_answered(bench: PlayerBench) -> None:
+    """A player answers GAME_INVITATION within 5 seconds with a join.
+
+    R-MATCH-02: document 004 section 5.1
+    Mend: Answer handle_game_invitation with {"match_id": …, "accept": true} in `result`.
+    """
     joined(bench, bench.match())
 
 
-INVITATION_IS_ANSWERED = Rule(
-    id=JOINS,
-    tier=MUST,
-    number="R-MATCH-02",
-    source="document 004 section 5.1",
-    says="A player answers GAME_INVITATION within 5 seconds with a join.",
-    mend='Answer handle_game_invitation with {"match_id": …, "accept": true} in `result`.',
-    check=invitation_is_answered,
-    needs=("player.http.takes-post",),
-)
-PLAYER = Rules("player", needs=(JOINS,))
-add_first_rules(PLAYER, INVITATION_IS_ANSWERED)
 for each in REGISTRATION:
     PLAYER.add(each)
 

@@ -38,11 +38,11 @@ BIG = 2**53 - 1
 STRICT = ("E003", "E018")  # how a league says that it wants what document 004 has
 
 
-def add_first_rules(rules: Rules, control: Rule | None = None) -> None:
-    """Add the two rules that all others need; `control`: the role's own in place of the second."""
-    first, second = (rule for rule in HTTP if rule.id in (FIRST, SECOND))
-    rules.add(_for_role(first, rules.role, ()))
-    rules.add(control or _for_role(second, rules.role, (FIRST,)))
+def add_first_rules(rules: Rules, *names: str) -> None:
+    """Add the two rules that all others need, or the first, where the role has its own second."""
+    for rule in HTTP:
+        if rule.id in (names or (FIRST, SECOND)):
+            rules.add(_for_role(rule, rules.role, (FIRST,) if rule.id == SECOND else ()))
 
 
 def add_wire_rules(rules: Rules, control: str = SECOND) -> None:
@@ -150,26 +150,15 @@ def any_sender(bench: Bench) -> None:
     _try_unless_strict(bench, what, short, ("sender",), expected)
 
 
-@WIRE.rule("time.offset", SHOULD)
-def time_offset(bench: Bench) -> None:
-    """An agent takes a timestamp that ends with +00:00.
+@WIRE.rule("time.any-utc", SHOULD)
+def time_any_utc(bench: Bench) -> None:
+    """An agent takes a timestamp that ends with +00:00, and one with fractions of a second.
 
     R-TIME-02: document 000 section 2.4.2
-    Mend: Take +00:00 for Z: both are UTC.
+    Mend: Take ISO 8601 times with Z or +00:00, with and without fractions.
     """
-    _try_time(bench, "+00:00 for Z", lambda time: time.replace("Z", "+00:00"))
-
-
-@WIRE.rule("time.fractions", SHOULD)
-def time_fractions(bench: Bench) -> None:
-    """An agent takes a timestamp with fractions of a second.
-
-    R-TIME-02: document 000 section 2.4.2
-    Mend: Take ISO 8601 times with and without fractions.
-    """
-    for digits in (3, 6):
-        fraction = "." + "123456"[:digits]
-        _try_time(bench, f"{digits} digits", lambda time, f=fraction: time.replace("Z", f + "Z"))
+    for what, end in (("+00:00 for Z", "+00:00"), ("3 digits", ".123Z"), ("6 digits", ".123456Z")):
+        _try_time(bench, what, lambda time, end=end: time.replace("Z", end))
 
 
 @WIRE.rule("time.compact-date", SHOULD)
@@ -261,24 +250,14 @@ def _expect_ids(bench: Bench, *ids: Any) -> None:
 
 @WIRE.rule("rpc.repeats-id", SHOULD)
 def repeats_id(bench: Bench) -> None:
-    """An agent repeats the `id` of a request in its answer, whatever integer it is.
+    """An agent repeats the `id` of a request in its answer, whatever integer or text it is.
 
     R-RPC-02: document 001 section 1.1
-    Mend: Copy `id` from the request into the answer, as it is.
+    Mend: Copy `id` from the request into the answer, and do not make a number of a text.
     Leniency: `id` is not compared
     """
-    _expect_ids(bench, bench.next_id() + 4_000, 0, -7, BIG)
-
-
-@WIRE.rule("rpc.repeats-text-id", SHOULD)
-def repeats_text_id(bench: Bench) -> None:
-    """An agent repeats an `id` that is a text, as a text.
-
-    R-RPC-02: document 001 section 1.1
-    Mend: Copy `id` from the request into the answer, and do not make a number of it.
-    Leniency: `id` is not compared
-    """
-    _expect_ids(bench, f"req-{bench.next_id()}", "7", "ä 🎲")
+    number = bench.next_id() + 4_000
+    _expect_ids(bench, number, 0, -7, BIG, f"req-{number}", "7", "ä 🎲")
 
 
 @WIRE.rule("rpc.repeats-null-id", PLUS)
