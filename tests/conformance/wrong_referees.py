@@ -158,7 +158,12 @@ WRONG = [
             "move.has-its-deadline": said(
                 CALL, fields(deadline="2999-01-01T00:00:00Z"), match=FIRST
             ),
-            "game-over.has-a-reason": said(OVER, inside("game_result", reason=""), match=FIRST),
+            "invitation.has-all-fields": said(
+                INVITATION, fields(role_in_match="PLAYER_A"), match=FIRST, to=B
+            ),
+            "move.has-all-fields": said(CALL, fields(player_id="P999"), match=FIRST, to=B),
+            "report.has-all-fields": said(REPORT, fields(league_id="another"), match=FIRST),
+            "game-over.has-all-fields": said(OVER, inside("game_result", reason=""), match=FIRST),
             "report.score": said(REPORT, inside("result", score={}), match=FIRST),
             "report.shows-the-token": said(REPORT, fields(auth_token=...)),
             "messages.are-in-utc": said(
@@ -192,7 +197,7 @@ WRONG = [
     many(
         "it registers wrongly",
         {
-            "registration.has-the-envelope": said(REGISTRATION, fields(conversation_id=...)),
+            "messages.have-the-envelope": said(REGISTRATION, fields(conversation_id=...)),
             "registration.has-a-version": said(REGISTRATION, inside("referee_meta", version="v1")),
             "registration.names-the-game": said(
                 REGISTRATION, inside("referee_meta", game_types=["chess"])
@@ -200,8 +205,8 @@ WRONG = [
             "registration.says-how-many-matches": said(
                 REGISTRATION, inside("referee_meta", max_concurrent_matches="two")
             ),
-            "registration.is-in-utc": said(REGISTRATION, fields(timestamp=1768473000)),
-            "registration.uses-its-method": said(REGISTRATION, method("referee_register")),
+            "messages.are-in-utc": said(REGISTRATION, fields(timestamp=1768473000)),
+            "messages.use-their-methods": said(REGISTRATION, method("referee_register")),
         },
         is_new=True,
     ),
@@ -210,15 +215,10 @@ WRONG = [
         {
             "start.is-answered": starts_with(FIRST, status="REFUSED"),
             "invitation.has-all-fields": said(INVITATION, fields(game_type=...), match=FIRST, to=A),
-            "invitation.says-who-plays": said(
-                INVITATION, fields(role_in_match="PLAYER_A"), match=FIRST, to=B
-            ),
             "move.has-all-fields": said(
                 CALL, inside("context", your_standings=...), match=FIRST, to=A
             ),
-            "move.names-its-player": said(CALL, fields(player_id="P999"), match=FIRST, to=B),
             "game-over.has-all-fields": said(OVER, fields(game_type=...), match=FIRST),
-            "report.names-league-and-round": said(REPORT, fields(league_id="another"), match=FIRST),
             "report.has-all-fields": said(REPORT, fields(game_type=...), match=FIRST),
             "report.agrees-with-game-over": said(
                 REPORT, inside("result.details", choices={}), match=FIRST
@@ -268,9 +268,7 @@ WRONG = [
         {
             "join.silence-loses": said(REPORT, other_reported, match="never joins"),
             "move.silence-loses": said(REPORT, other_reported, match="never moves"),
-            "player.refuses": said(REPORT, other_reported, match="refuses to move"),
-            "player.breaks": said(REPORT, other_reported, match="breaks"),
-            "player.babbles": said(REPORT, other_reported, match="babbles"),
+            "player.fails": said(REPORT, other_reported, match="babbles"),
             "player.is-away": said(REPORT, other_reported, match="away"),
             "player.both-are-away": said(REPORT, first_wins, match="both away"),
             "timeout.says-which-retry": said(

@@ -81,28 +81,17 @@ def messages_name_the_match(bench: RefereeBench) -> None:
 
 @MATCHES.rule("invitation.has-all-fields", SHOULD, needs=("referee.invitation.to-both",))
 def invitation_has_all_fields(bench: RefereeBench) -> None:
-    """GAME_INVITATION has league_id, round_id, match_id, game_type, role_in_match and opponent_id.
+    """GAME_INVITATION has league_id, round_id, match_id and game_type, and says who plays.
 
     R-MATCH-16: document 001 section 4.1
-    Mend: Put all fields of document 001 section 4.1 into the invitation.
+    Mend: Put all fields of document 001 section 4.1 into the invitation: in opponent_id the other
+    player's id, in role_in_match PLAYER_A or PLAYER_B.
     Leniency: players of ours miss none of them
-    """
-    for seat in bench.record("decisive").seats:
-        expect_fields(first(seat, INVITATION), FIELDS[INVITATION])
-
-
-@MATCHES.rule("invitation.says-who-plays", SHOULD, needs=("referee.invitation.has-all-fields",))
-def invitation_says_who_plays(bench: RefereeBench) -> None:
-    """An invitation names the opponent, and one player is PLAYER_A, the other PLAYER_B.
-
-    R-MATCH-16: document 004 section 5.1.2
-    Mend: Put the other player's id into opponent_id, PLAYER_A or PLAYER_B into role_in_match.
-    Leniency: players of ours need neither
     """
     record = bench.record("decisive")
     for seat, role in zip(record.seats, ("PLAYER_A", "PLAYER_B"), strict=True):
-        found = first(seat, INVITATION)
-        other = record.other(seat).player_id
+        found, other = first(seat, INVITATION), record.other(seat).player_id
+        expect_fields(found, FIELDS[INVITATION])
         if (field(found, "opponent_id"), field(found, "role_in_match")) != (other, role):
             text = f"`opponent_id` {other!r} and `role_in_match` {role!r}"
             raise Broken(text, found.exchange())
@@ -171,31 +160,20 @@ def move_at_once(bench: RefereeBench) -> None:
 
 @MATCHES.rule("move.has-all-fields", SHOULD, needs=("referee.move.to-both",))
 def move_has_all_fields(bench: RefereeBench) -> None:
-    """CHOOSE_PARITY_CALL has match_id, player_id, game_type, deadline and a `context` with
-    opponent, round and the player's record.
+    """CHOOSE_PARITY_CALL has game_type, deadline, and who is asked in which match; its `context`
+    has the opponent, the round and the player's record.
 
     R-MATCH-16: document 001 section 4.2
-    Mend: Put all fields of document 001 section 4.2 into the call.
-    Leniency: players of ours miss none of them
-    """
-    for seat in bench.record("decisive").seats:
-        expect_fields(first(seat, CALL), FIELDS[CALL])
-
-
-@MATCHES.rule("move.names-its-player", SHOULD, needs=("referee.move.has-all-fields",))
-def move_names_its_player(bench: RefereeBench) -> None:
-    """A call for a choice names the player that it is sent to, and its opponent.
-
-    R-MATCH-16: document 004 section 6.1.2
-    Mend: Put the receiver's id into player_id, the other's into context.opponent_id.
+    Mend: Put all fields of document 001 section 4.2 into the call: in player_id the receiver's id,
+    in context.opponent_id the other's.
     Leniency: a player takes what is sent to its end point as its own
     """
     record = bench.record("decisive")
     for seat in record.seats:
-        found = first(seat, CALL)
-        who, other = seat.player_id, record.other(seat).player_id
+        found, who, other = first(seat, CALL), seat.player_id, record.other(seat).player_id
+        expect_fields(found, FIELDS[CALL])
         if (field(found, "player_id"), field(found, "context.opponent_id")) != (who, other):
-            text = f"`player_id` {seat.player_id!r} and the opponent {other!r}"
+            text = f"`player_id` {who!r} and the opponent {other!r}"
             raise Broken(text, found.exchange())
 
 
@@ -358,24 +336,14 @@ def game_over_choices(bench: RefereeBench) -> None:
 
 @MATCHES.rule("game-over.has-all-fields", SHOULD, needs=TOLD)
 def game_over_has_all_fields(bench: RefereeBench) -> None:
-    """GAME_OVER has match_id, game_type and all six fields of `game_result`.
+    """GAME_OVER has match_id, game_type and all of `game_result`, with the reason in words.
 
-    R-MATCH-16: document 001 section 4.3
-    Mend: Put all fields of document 001 section 4.3 into GAME_OVER.
+    R-MATCH-16, R-MSG-09: document 001 section 4.3
+    Mend: Put all fields of document 001 section 4.3 into GAME_OVER, and into `reason` a sentence
+    such as "P01 chose even, number was 8 (even)".
     Leniency: what is missing counts as null
     """
-    for received, _ in told(bench.record("decisive")):
-        expect_fields(received, FIELDS[OVER])
-
-
-@MATCHES.rule("game-over.has-a-reason", SHOULD, needs=("referee.game-over.has-all-fields",))
-def game_over_has_a_reason(bench: RefereeBench) -> None:
-    """The result says in words why it is so.
-
-    R-MSG-09: document 004 section 5.3.2
-    Mend: Write `reason` into game_result, such as "P01 chose even, number was 8 (even)".
-    Leniency: nobody of ours reads it but people
-    """
     for received, over in told(bench.record("decisive")):
+        expect_fields(received, FIELDS[OVER])
         if not over.reason.strip():
             raise Broken("a sentence in `game_result.reason`", received.exchange())

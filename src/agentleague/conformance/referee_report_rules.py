@@ -83,21 +83,6 @@ def report_names_the_match(bench: RefereeBench) -> None:
         raise Broken(f"`match_id` {record.match_id!r}", report.exchange())
 
 
-@REPORTS.rule("report.names-league-and-round", SHOULD)
-def report_names_league_and_round(bench: RefereeBench) -> None:
-    """A report has the `league_id` and the `round_id` of the match.
-
-    R-MATCH-16: document 001 section 5.1
-    Mend: Use the league_id and round_id of the assignment in MATCH_RESULT_REPORT.
-    Leniency: the match alone tells which it is
-    """
-    record, report = reported(bench)
-    said = report.params()
-    if (said.get("league_id"), said.get("round_id")) != (LEAGUE_ID, record.round_id):
-        text = f"`league_id` {LEAGUE_ID!r} and `round_id` {record.round_id}"
-        raise Broken(text, report.exchange())
-
-
 @REPORTS.rule("report.winner", MUST, implies=("referee.report.score",))
 def report_winner(bench: RefereeBench) -> None:
     """A report names the winner by the rules of the game, and nobody where it is a draw.
@@ -154,14 +139,19 @@ def report_agrees(bench: RefereeBench) -> None:
 
 @REPORTS.rule("report.has-all-fields", SHOULD)
 def report_has_all_fields(bench: RefereeBench) -> None:
-    """MATCH_RESULT_REPORT has every field that document 001 gives it.
+    """MATCH_RESULT_REPORT has every field of document 001, and the league and round it was given.
 
     R-MATCH-16: document 001 section 5.1
-    Mend: Put all fields of document 001 section 5.1 into the report.
+    Mend: Put all fields of document 001 section 5.1 into the report, with the league_id and
+    round_id of the assignment.
     Leniency: match and winner are enough
     """
-    _, report = reported(bench)
+    record, report = reported(bench)
     expect_fields(report, FIELDS["MATCH_RESULT_REPORT"])
+    said = report.params()
+    if (said.get("league_id"), said.get("round_id")) != (LEAGUE_ID, record.round_id):
+        text = f"`league_id` {LEAGUE_ID!r} and `round_id` {record.round_id}"
+        raise Broken(text, report.exchange())
 
 
 @REPORTS.rule("report.after-game-over", SHOULD, needs=(*REPORTED, "referee.game-over.to-both"))
@@ -214,13 +204,14 @@ def _messages(bench: RefereeBench) -> list[Received]:
 
 @REPORTS.rule("messages.have-the-envelope", SHOULD, needs=RUN)
 def messages_have_the_envelope(bench: RefereeBench) -> None:
-    """Every message has protocol, message_type, sender, timestamp and conversation_id.
+    """Every message, its registration too, has protocol, message_type, sender, timestamp and
+    conversation_id.
 
     R-ENV-01: document 000 section 2.4.1
     Mend: Put the five fields of the envelope into every message.
     Leniency: messages without part of the envelope are read
     """
-    for each in _messages(bench):
+    for each in (*bench.registrations, *_messages(bench)):
         expect_fields(each, ENVELOPE)
         if each.params()["protocol"] != PROTOCOL:
             raise Broken(f"`protocol` {PROTOCOL!r}", each.exchange())
@@ -242,13 +233,13 @@ def messages_name_their_sender(bench: RefereeBench) -> None:
 
 @REPORTS.rule("messages.are-in-utc", SHOULD, needs=("referee.messages.have-the-envelope",))
 def messages_are_in_utc(bench: RefereeBench) -> None:
-    """Every timestamp is in UTC.
+    """Every timestamp is in UTC, that of its registration too.
 
     R-TIME-01: document 000 section 2.4.2
     Mend: Write the present time in UTC as 2026-01-31T12:00:00Z.
     Leniency: a manager of ours refuses local times; players read none
     """
-    for each in _messages(bench):
+    for each in (*bench.registrations, *_messages(bench)):
         expect_utc(each, "timestamp")
 
 
@@ -275,11 +266,11 @@ def messages_use_their_methods(bench: RefereeBench) -> None:
     """Its requests are JSON-RPC 2.0, with the methods of document 001.
 
     R-RPC-08, R-MSG-02: document 001 section 1.1
-    Mend: Send handle_game_invitation, parity_choose, notify_match_result, notify_game_error and
-    report_match_result, with the message as `params`.
+    Mend: Send register_referee, handle_game_invitation, parity_choose, notify_match_result,
+    notify_game_error and report_match_result, with the message as `params`.
     Leniency: bare messages, message types as methods and other names are read too
     """
-    for each in _messages(bench):
+    for each in (*bench.registrations, *_messages(bench)):
         if type_of(each) in METHODS:
             expect_method(each, type_of(each))
 

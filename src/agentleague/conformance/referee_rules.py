@@ -5,12 +5,9 @@ from agentleague.conformance.referee_answer_rules import ANSWERS, ENDINGS
 from agentleague.conformance.referee_bench import REGISTRATION, RefereeBench
 from agentleague.conformance.referee_failure_rules import FAILURES
 from agentleague.conformance.referee_judging import (
-    ENVELOPE,
     FIELDS,
     REGISTERED,
     expect_fields,
-    expect_method,
-    expect_utc,
     field,
 )
 from agentleague.conformance.referee_match_rules import MATCHES
@@ -19,7 +16,6 @@ from agentleague.conformance.registering import expect_registration, registered
 from agentleague.conformance.rules import Broken, NotReached, Rules, Tier
 from agentleague.conformance.target import is_own
 from agentleague.conformance.wire_rules import add_first_rules, add_wire_rules
-from agentleague.protocol.messages import PROTOCOL
 
 REFEREE = Rules("referee")
 MUST, SHOULD, ROBUST, PLUS = Tier
@@ -65,20 +61,6 @@ def registration_has_all_fields(bench: RefereeBench) -> None:
     expect_fields(registered(bench), FIELDS[REGISTRATION])
 
 
-@REFEREE.rule("registration.has-the-envelope", SHOULD, needs=REGISTERED)
-def registration_has_the_envelope(bench: RefereeBench) -> None:
-    """A registration has protocol, message_type, sender, timestamp and conversation_id.
-
-    R-ENV-01: document 001 section 1.2
-    Mend: Put the five fields of the envelope beside `referee_meta`.
-    Leniency: messages without part of the envelope are read
-    """
-    found = registered(bench)
-    expect_fields(found, ENVELOPE)
-    if found.params()["protocol"] != PROTOCOL:
-        raise Broken(f"`protocol` {PROTOCOL!r}", found.exchange())
-
-
 @REFEREE.rule("registration.has-a-version", SHOULD, needs=("referee.registration.has-all-fields",))
 def registration_has_a_version(bench: RefereeBench) -> None:
     """The version of a referee is MAJOR.MINOR.PATCH.
@@ -122,28 +104,6 @@ def registration_says_how_many(bench: RefereeBench) -> None:
     number = field(found, "referee_meta.max_concurrent_matches")
     if type(number) is not int or not 1 <= number <= 1000:
         raise Broken("`max_concurrent_matches` from 1 to 1000", found.exchange())
-
-
-@REFEREE.rule("registration.is-in-utc", SHOULD, needs=("referee.registration.has-the-envelope",))
-def registration_is_in_utc(bench: RefereeBench) -> None:
-    """The timestamp of a registration is in UTC, and now.
-
-    R-TIME-01: document 003 section 4.12.3
-    Mend: Write the present time in UTC as 2026-01-31T12:00:00Z.
-    Leniency: what is no time at all is ignored in a few messages
-    """
-    expect_utc(registered(bench), "timestamp")
-
-
-@REFEREE.rule("registration.uses-its-method", SHOULD, needs=REGISTERED)
-def registration_uses_its_method(bench: RefereeBench) -> None:
-    """A referee registers in JSON-RPC, by the method register_referee.
-
-    R-RPC-08: document 001 section 2.1
-    Mend: Wrap the message: {"jsonrpc": "2.0", "id": 1, "method": "register_referee", "params": …}
-    Leniency: bare messages and other methods are read too
-    """
-    expect_method(registered(bench), REGISTRATION)
 
 
 for table in (MATCHES, REPORTS, FAILURES, ANSWERS):
