@@ -136,7 +136,7 @@ WRONG = [
     ),
     Wrong(
         "makes a conversation of its own for each answer",
-        "registration.repeats-the-conversation",
+        "query.repeats-the-conversation",
         answers(PLAYER, answer(conversation_id="conv-mine")),
     ),
     Wrong(
@@ -151,12 +151,12 @@ WRONG = [
     ),
     Wrong(
         "takes null for an end point",
-        "registration.null-endpoint",
+        "registration.no-endpoint",
         only(lambda x: x.get("contact_endpoint", "") is None, mended(contact_endpoint="")),
     ),
     Wrong(
         "takes a number for an end point",
-        "registration.endpoint-is-no-text",
+        "registration.no-endpoint",
         only(lambda x: type(x.get("contact_endpoint")) is int, mended(contact_endpoint="")),
     ),
     Wrong(
@@ -369,7 +369,7 @@ WRONG = [
     ),
     Wrong(
         "does not tell referees that a round is over",
-        "round.is-completed-for-referees",
+        "league.completed-for-referees",
         sends(COMPLETED, swallow, to("REF01")),
     ),
     Wrong("sums up nothing", "round.summary", sends(COMPLETED, say(summary=...))),

@@ -80,15 +80,19 @@ def query_answer_is_documented(bench: ManagerBench) -> None:
 
 @MANAGER.rule("query.repeats-the-conversation", SHOULD, needs=ANSWERS)
 def query_repeats_the_conversation(bench: ManagerBench) -> None:
-    """The answer to a query has its `conversation_id`.
+    """The answers to a query and to a registration have the `conversation_id` of the request.
 
-    R-ERR-06: document 004 section 10.2
+    R-ERR-06, R-REG-01: document 004 section 10.2
     Mend: Copy conversation_id from the request into the answer.
     Leniency: the conversation of an answer is not read
     """
     asked = bench.control()
     if bench.said(bench.ask(asked)).get("conversation_id") != asked["conversation_id"]:
         raise Broken(f"`conversation_id` {asked['conversation_id']}")
+    registered = bench.players[0].exchange
+    assert registered
+    if str(bench.said(registered.answer).get("conversation_id")).encode() not in registered.sent:
+        raise Broken("the `conversation_id` of the registration", registered)
 
 
 @MANAGER.rule("query.schedule", SHOULD, needs=ANSWERS)
