@@ -10,6 +10,7 @@ from collections import defaultdict
 from contextlib import suppress
 
 from conformance.between import IN, OUT, Passing, Said, nothing
+from conformance.wrong import together
 
 FIRST = "decisive"  # the match in which nobody does anything unusual
 A, B = 0, 1  # its players
@@ -70,26 +71,6 @@ def refuses(name):
                 passing.reply({"jsonrpc": "2.0", "id": id_, "error": error})
 
         return before, nothing
-
-    return of
-
-
-def together(*changes):
-    """All of these changes, each of something else."""
-
-    def of(relay):
-        hooks = [change(relay) for change in changes]
-
-        def before(passing):
-            for one, _ in hooks:
-                if passing.answer is None:
-                    one(passing)
-
-        def after(passing):
-            for _, one in hooks:
-                one(passing)
-
-        return before, after
 
     return of
 

@@ -35,13 +35,13 @@ from conformance.manager_changes import (
     say,
     sends,
 )
+from conformance.wrong import BROKEN, expect_caught, expect_passes
 from conformance.wrong_managers import WRONG, Wrong
 
 SHORT = Limits(reply=2.5, connect=2.0, start=10.0, next_step=2.5, quiet=0.1)
 NOT_REACHED = Verdict.NOT_REACHED
 REASONS = ("the manager took what it should refuse: ", "needs manager.")
 NOWHERE = "http://127.0.0.1:9/mcp"  # nobody listens there
-BROKEN = (Verdict.FAIL, Verdict.WARNING)
 SLOW = ("manager.restart.", "manager.flow.", "manager.league.completed")
 FORGOTTEN = ["restart.keeps-the-table", "restart.keeps-tokens", "restart.goes-on"]
 
@@ -145,12 +145,7 @@ def test_a_wrong_manager_is_caught_by_the_rules_meant_for_it(wrong, loop, tmp_pa
     with wrong_manager(loop, tmp_path, wrong) as bench:
         outcomes = try_rules(rules, bench)
 
-    assert [each.fault for each in outcomes if each.fault] == []
-    broken = {each.rule.id: each.said for each in outcomes if each.verdict in BROKEN}
-    assert set(wrong.rules) - broken.keys() == set()
-    meant = [each for each in rules if each.id in wrong.rules]
-    implied = {name for each in meant for name in (each.id, *each.implies)}
-    assert {name: said for name, said in broken.items() if name not in implied} == {}
+    expect_caught(wrong, rules, outcomes)
 
 
 def test_every_rule_of_its_own_is_broken_by_a_wrong_manager():
@@ -168,9 +163,7 @@ def test_our_own_manager_passes_every_rule(loop, tmp_path):
         finally:
             bench.close()
 
-    named = [(each.rule.id, each.verdict, each.said) for each in outcomes]
-    allowed = (Verdict.PASS, Verdict.NOT_APPLICABLE)
-    assert [each for each in named if each[1] not in allowed] == []
+    expect_passes(outcomes)
 
 
 def test_a_manager_is_not_judged_by_players_that_it_should_have_refused(loop, tmp_path):

@@ -23,12 +23,12 @@ from agentleague.roles.settings import RefereeSettings
 from agentleague.runtime.processes import Place, open_referee
 from conformance.between import Relay, nothing
 from conformance.referee_changes import CALL, FIRST, INVITATION, OVER, B, is_about
+from conformance.wrong import BROKEN, expect_caught, expect_passes
 from conformance.wrong_referees import WRONG
 
 # The times of the documents hold on a busy machine too; who has to wait for them waits less.
 USUAL = Limits(connect=2.0, start=15.0, next_step=10.0, quiet=0.1)
 SHORT = replace(USUAL, join=1.0, move=1.5, game_over=0.5)
-BROKEN = (Verdict.FAIL, Verdict.WARNING)
 LAST = "referee.league-completed.is-taken"  # after which a referee goes home
 COMMAND = f"{Path(sys.executable).with_name('league')} referee --port {{port}} --manager"
 KILLED = ["restart.registers-again", "restart.plays-on", "restart.retries-to-register"]
@@ -163,12 +163,7 @@ def test_a_wrong_referee_is_caught_by_the_rules_meant_for_it(wrong, request, mon
         monkeypatch.setattr(bench, "limits", replace(USUAL, **wrong.more))
         outcomes = try_rules(tried, bench)
 
-    assert [each.fault for each in outcomes if each.fault] == []
-    broken = {each.rule.id: each.said for each in outcomes if each.verdict in BROKEN}
-    assert set(wrong.rules) - broken.keys() == set()
-    meant = [each for each in tried if each.id in wrong.rules]
-    implied = {name for each in meant for name in (each.id, *each.implies)}
-    assert {name: said for name, said in broken.items() if name not in implied} == {}
+    expect_caught(wrong, tried, outcomes)
 
 
 def slow_to(*questions, seconds):
@@ -221,9 +216,7 @@ def test_our_own_referee_passes_every_rule(is_slow, limits):
     with wrong_referee(right, limits) as (_, bench):
         outcomes = try_rules(wanted, bench)
 
-    named = [(each.rule.id, each.verdict, each.said) for each in outcomes]
-    allowed = (Verdict.PASS, Verdict.NOT_APPLICABLE)
-    assert [each for each in named if each[1] not in allowed] == []
+    expect_passes(outcomes)
 
 
 @pytest.mark.slow

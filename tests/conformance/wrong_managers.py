@@ -3,11 +3,11 @@
 A row says what is wrong, which rule finds it, and the change.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
 from agentleague.conformance.manager_registration_rules import UNICODE_NAME
+from conformance import wrong
 from conformance.between import nothing
 from conformance.manager_changes import (
     COMPLETED,
@@ -66,33 +66,15 @@ from conformance.manager_changes import (
     without_commitments,
     without_names,
 )
-from conformance.referee_changes import together
 
 
 @dataclass(frozen=True)
-class Wrong:
+class Wrong(wrong.Wrong):
     """A wrong manager."""
 
-    says: str
-    rule: str | tuple[str, ...]
-    change: Callable = lambda known: (nothing, nothing)  # (Known) -> (before, after)
+    role = "manager"
     settings: dict = field(default_factory=dict)
     counted: float = 5.0  # seconds in which the kit expects a report to be in the table
-
-    @property
-    def id(self):
-        return self.says.replace(" ", "_")
-
-    @property
-    def rules(self):
-        """All that find it."""
-        names = (self.rule,) if isinstance(self.rule, str) else self.rule
-        return [f"manager.{each}" for each in names]
-
-
-def many(says, changes, **how):
-    """A manager that is wrong in many ways, each of them in something else: one for each rule."""
-    return Wrong(says, tuple(changes), together(*changes.values()), **how)
 
 
 NUMBERS = count()
@@ -423,7 +405,7 @@ WRONG = [
         "end.report",
         answers(REPORT, taken, lambda p: b"E031" in p.answer.body),
     ),
-    many(
+    Wrong.many(
         "is wrong in many answers",
         {
             "registration.after-a-refusal": respelled((rb"\bP02\b", b"P12"), (rb"\bP12\b", b"P02")),
@@ -467,7 +449,7 @@ WRONG = [
             "error.hides-the-token": answers(REPORT, shows_the_token, has_error),
         },
     ),
-    many(
+    Wrong.many(
         "is wrong about the table, and uses one referee",
         {
             "registration.name-is-shown": answers(

@@ -3,9 +3,9 @@
 A row says what is wrong, which rule finds it, and the change: a function from the relay to hooks.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from conformance import wrong
 from conformance.referee_changes import (
     ACK,
     CALL,
@@ -44,38 +44,21 @@ from conformance.referee_changes import (
     starts_with,
     swapped_choices,
     tells_late,
-    together,
     twice,
     twice_at_once,
     winner_of_a_draw,
 )
+from conformance.wrong import together
 
 
 @dataclass(frozen=True)
-class Wrong:
+class Wrong(wrong.Wrong):
     """A wrong referee."""
 
-    says: str
-    rule: str | tuple[str, ...]
-    change: Callable  # (relay) -> (before, after)
+    role = "referee"
     is_new: bool = False  # It is wrong from its start on, or its rule has to wait.
     waits: bool = False  # The kit has to wait for what does not come.
     more: dict = field(default_factory=dict)  # limits that are not the usual ones
-
-    @property
-    def id(self):
-        return self.says.replace(" ", "_")
-
-    @property
-    def rules(self):
-        """All that find it."""
-        names = (self.rule,) if isinstance(self.rule, str) else self.rule
-        return [f"referee.{each}" for each in names]
-
-
-def many(says, changes, **how):
-    """A referee that is wrong in many ways, each of them in another message: one for each rule."""
-    return Wrong(says, tuple(changes), together(*changes.values()), **how)
 
 
 WRONG = [
@@ -152,7 +135,7 @@ WRONG = [
     ),
     Wrong("it takes Even for even", "illegal.never-counts", reads_choices_kindly),
     Wrong("who declines wins", "decline.loses", lets_who_declines_win),
-    many(
+    Wrong.many(
         "it leaves out what most can do without",
         {
             "move.has-its-deadline": said(
@@ -180,7 +163,7 @@ WRONG = [
             ),
         },
     ),
-    many(
+    Wrong.many(
         "it tells results in its answers alone",
         {
             "registration.has-all-fields": said(REGISTRATION, inside("referee_meta", version=...)),
@@ -194,7 +177,7 @@ WRONG = [
         runs_one_after_the_other,
         more={"join": 2.5},
     ),
-    many(
+    Wrong.many(
         "it registers wrongly",
         {
             "messages.have-the-envelope": said(REGISTRATION, fields(conversation_id=...)),
@@ -210,7 +193,7 @@ WRONG = [
         },
         is_new=True,
     ),
-    many(
+    Wrong.many(
         "it has a fault in each of its messages",
         {
             "start.is-answered": starts_with(FIRST, status="REFUSED"),
@@ -238,7 +221,7 @@ WRONG = [
             ),
         },
     ),
-    many(
+    Wrong.many(
         "it takes answers, and goes on, as it likes",
         {
             "invitation.at-once": one_after_the_other(INVITATION, "slow join"),
@@ -263,7 +246,7 @@ WRONG = [
         },
         more={"quiet": 0.5, "connect": 1.0, "game_over": 1.0},
     ),
-    many(
+    Wrong.many(
         "it has patience with nobody, and lets the silent win",
         {
             "join.silence-loses": said(REPORT, other_reported, match="never joins"),
@@ -282,7 +265,7 @@ WRONG = [
         is_new=True,
         waits=True,
     ),
-    many(
+    Wrong.many(
         "it says nothing to who is late, and takes no later answer",
         {
             "join.is-retried": heard(CALL, match="silent at first", parity_choice="odd"),
