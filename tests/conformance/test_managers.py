@@ -170,7 +170,7 @@ def test_a_manager_is_not_judged_by_players_that_it_should_have_refused(loop, tm
     with wrong_manager(loop, tmp_path, Wrong("is careless", "", careless)) as bench:
         outcomes = try_rules(own_rules(), bench)
 
-    taken = ("no-name", "no-endpoint", "other-version")
+    taken = ("no-name", "endpoint-is-no-text", "other-version")
     broken = {each.rule.id for each in outcomes if each.verdict in BROKEN}
     assert broken == {f"manager.registration.{each}" for each in taken}
     unreached = {each.rule.id: each.said for each in outcomes if each.verdict is NOT_REACHED}
@@ -205,7 +205,7 @@ def test_a_league_that_never_begins_with_such_players_is_no_failure(loop, tmp_pa
         outcomes = try_rules(own_rules()[:25], bench)
 
     broken = {each.rule.id for each in outcomes if each.verdict in BROKEN}
-    assert broken == {"manager.registration.no-endpoint"}
+    assert broken == {"manager.registration.endpoint-is-no-text"}
     starts = next(each for each in outcomes if each.rule.id == "manager.league.starts")
     taken = "a player with `contact_endpoint` 81010"
     assert starts.said == f"the manager took what it should refuse: {taken}"

@@ -128,12 +128,12 @@ WRONG = [
     ),
     Wrong(
         "takes null for an end point",
-        "registration.no-endpoint",
+        "registration.endpoint-is-no-text",
         only(lambda x: x.get("contact_endpoint", "") is None, mended(contact_endpoint="")),
     ),
     Wrong(
         "takes a number for an end point",
-        "registration.no-endpoint",
+        "registration.endpoint-is-no-text",
         only(lambda x: type(x.get("contact_endpoint")) is int, mended(contact_endpoint="")),
     ),
     Wrong(
@@ -267,7 +267,7 @@ WRONG = [
     ),
     Wrong(
         "does not tell referees that a round is over",
-        "league.completed-for-referees",
+        "round.is-completed-for-referees",
         sends(COMPLETED, swallow, to("REF01")),
     ),
     Wrong(

@@ -146,7 +146,7 @@ WRONG = [
             ),
             "move.has-all-fields": said(CALL, fields(player_id="P999"), match=FIRST, to=B),
             "report.has-all-fields": said(REPORT, fields(league_id="another"), match=FIRST),
-            "game-over.has-all-fields": said(OVER, inside("game_result", reason=""), match=FIRST),
+            "game-over.has-a-reason": said(OVER, inside("game_result", reason=""), match=FIRST),
             "report.score": said(REPORT, inside("result", score={}), match=FIRST),
             "report.shows-the-token": said(REPORT, fields(auth_token=...)),
             "messages.are-in-utc": said(
@@ -251,7 +251,8 @@ WRONG = [
         {
             "join.silence-loses": said(REPORT, other_reported, match="never joins"),
             "move.silence-loses": said(REPORT, other_reported, match="never moves"),
-            "player.fails": said(REPORT, other_reported, match="babbles"),
+            "player.refuses": said(REPORT, other_reported, match="breaks"),
+            "player.babbles": said(REPORT, other_reported, match="babbles"),
             "player.is-away": said(REPORT, other_reported, match="away"),
             "player.both-are-away": said(REPORT, first_wins, match="both away"),
             "timeout.says-which-retry": said(

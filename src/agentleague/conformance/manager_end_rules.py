@@ -23,7 +23,7 @@ from agentleague.conformance.manager_checks import (
 from agentleague.conformance.manager_query_rules import ANSWERS
 from agentleague.conformance.manager_registration_rules import MANAGER
 from agentleague.conformance.manager_round_rules import STARTS
-from agentleague.conformance.manager_table_rules import ENDS, GOES_ON, completed
+from agentleague.conformance.manager_table_rules import GOES_ON
 from agentleague.conformance.rules import Broken, NotApplicable, NotReached, Tier
 from agentleague.conformance.wire_rules import add_wire_rules
 
@@ -151,16 +151,15 @@ def _end_at(bench: ManagerBench, agent: AgentOfTheKit) -> None:
         raise Broken(f"{END} to {agent.id}", last_of(agent))
 
 
-@MANAGER.rule("league.completed-for-referees", SHOULD, needs=(*ENDED, *ENDS))
+@MANAGER.rule("league.completed-for-referees", SHOULD, needs=ENDED)
 def league_completed_for_referees(bench: ManagerBench) -> None:
-    """Every referee is sent ROUND_COMPLETED and LEAGUE_COMPLETED.
+    """Every referee is sent LEAGUE_COMPLETED.
 
-    R-LEAGUE-27, R-LEAGUE-28: document 004 section 4.3.4
-    Mend: Send ROUND_COMPLETED and LEAGUE_COMPLETED to the referees too.
+    R-LEAGUE-28: document 004 section 4.3.4
+    Mend: Send LEAGUE_COMPLETED to the referees too.
     """
     bench.finished()
     for referee in bench.referees:
-        completed(bench, 1, referee)
         _end_at(bench, referee)
 
 

@@ -82,7 +82,7 @@ def query_answer_is_documented(bench: ManagerBench) -> None:
 def query_repeats_the_conversation(bench: ManagerBench) -> None:
     """The answers to a query and to a registration have the `conversation_id` of the request.
 
-    R-ERR-06, R-REG-01: document 004 section 10.2
+    R-ERR-06: document 004 section 10.2
     Mend: Copy conversation_id from the request into the answer.
     Leniency: the conversation of an answer is not read
     """

@@ -103,12 +103,23 @@ def ids_are_documented(bench: ManagerBench) -> None:
 
 @MANAGER.rule("registration.no-endpoint", SHOULD, needs=PLAYER_IS_IN)
 def no_endpoint(bench: ManagerBench) -> None:
-    """A manager refuses a registration whose `contact_endpoint` is missing, null or no text.
+    """A manager refuses a registration without `contact_endpoint` with E003.
 
-    R-MSG-04, R-MSG-05, R-MSG-07: document 004 section 10.5
-    Mend: Answer with the error E003 (-32602) unless player_meta.contact_endpoint is a text.
+    R-MSG-04: document 004 section 10.5 rule 3
+    Mend: Answer with the error E003 (-32602) where player_meta.contact_endpoint is missing.
     """
-    for value in (..., None, NO_ENDPOINT):
+    changed = {"player_meta": {"contact_endpoint": ...}}
+    expect_registration_refused(bench, changed, MISSING, "endpoint")
+
+
+@MANAGER.rule("registration.endpoint-is-no-text", SHOULD, needs=PLAYER_IS_IN)
+def endpoint_is_no_text(bench: ManagerBench) -> None:
+    """A manager refuses a required field that is null or of another type with E003.
+
+    R-MSG-05, R-MSG-07: document 004 section 10.5
+    Mend: Check that player_meta.contact_endpoint is a text.
+    """
+    for value in (None, NO_ENDPOINT):
         changed = {"player_meta": {"contact_endpoint": value}}
         expect_registration_refused(bench, changed, MISSING, "endpoint")
 

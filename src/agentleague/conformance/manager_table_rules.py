@@ -42,7 +42,7 @@ def _table(bench: ManagerBench, number: int = 1) -> tuple[Received, list[Fields]
     return table, rows_in(said_in(table))
 
 
-def completed(bench: ManagerBench, number: int, agent: AgentOfTheKit) -> Received:
+def _completed(bench: ManagerBench, number: int, agent: AgentOfTheKit) -> Received:
     bench.over(number)
     key = (COMPLETED, agent.id, number)
     found = bench.heard(
@@ -249,7 +249,18 @@ def round_is_completed(bench: ManagerBench) -> None:
     Leniency: the next announcement says as much
     """
     for player in bench.sound():
-        completed(bench, 1, player)
+        _completed(bench, 1, player)
+
+
+@MANAGER.rule("round.is-completed-for-referees", SHOULD, needs=ENDS)
+def round_is_completed_for_referees(bench: ManagerBench) -> None:
+    """Every referee is sent ROUND_COMPLETED.
+
+    R-LEAGUE-27: document 004 section 4.2.3
+    Mend: Send ROUND_COMPLETED to the referees too.
+    """
+    for referee in bench.referees:
+        _completed(bench, 1, referee)
 
 
 @MANAGER.rule("round.summary", SHOULD, needs=ENDS)
@@ -260,7 +271,7 @@ def round_summary(bench: ManagerBench) -> None:
     Mend: Say matches_completed, next_round_id and summary: total_matches, wins, draws.
     """
     matches = bench.over(1)
-    ended = completed(bench, 1, bench.players[0])
+    ended = _completed(bench, 1, bench.players[0])
     said, size = said_in(ended), len(matches)
     results = [bench.play.results[each.match_id] for each in matches]
     expected = {
@@ -287,7 +298,7 @@ def round_order(bench: ManagerBench) -> None:
     """
     bench.over(1)
     for player in bench.sound():
-        ended = completed(bench, 1, player)
+        ended = _completed(bench, 1, player)
         told = [name_of(each) for each in until_next(bench, 1, player)]
         if not {ROUND, COMPLETED} <= set(told) or told.index(ROUND) > told.index(COMPLETED):
             raise Broken("ROUND_COMPLETED between two announcements", ended.exchange())

@@ -284,7 +284,7 @@ def choice_of_two_matches(bench: PlayerBench) -> None:
 def choice_out_of_place(bench: PlayerBench) -> None:
     """A player that is asked without an invitation, or after GAME_OVER, answers in order.
 
-    R-MATCH-02, R-MATCH-01: document 000 section 2.7
+    R-MATCH-01: document 002 "Match Lifecycle"
     Mend: Choose all the same, or refuse with an error, and go on.
     """
     match, _ = choice_in(bench)

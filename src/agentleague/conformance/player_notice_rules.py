@@ -199,7 +199,7 @@ def game_error(bench: PlayerBench) -> None:
 def about_others(bench: PlayerBench) -> None:
     """A player goes on after GAME_ERROR about its opponent and GAME_OVER of an unknown match.
 
-    R-MATCH-08, R-MATCH-10: document 003 section 4.10.2
+    R-MATCH-08: document 003 section 4.10.2
     Mend: Take both as news: they may concern the other player, or be from before you started.
     """
     fields: Fields = {"error_code": "E009", "affected_player": OPPONENT_ID}

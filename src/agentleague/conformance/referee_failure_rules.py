@@ -350,7 +350,7 @@ def move_has_its_time(bench: RefereeBench) -> None:
             raise Broken(text, asked[1].exchange())
 
 
-@FAILURES.rule("move.silence-loses", MUST, implies=("referee.player.fails",), is_slow=True)
+@FAILURES.rule("move.silence-loses", MUST, implies=("referee.player.refuses",), is_slow=True)
 def move_silence_loses(bench: RefereeBench) -> None:
     """Who never chooses loses after three retries, and the other wins.
 
@@ -361,15 +361,25 @@ def move_silence_loses(bench: RefereeBench) -> None:
     _expect_at_most(record, CALL)
 
 
-@FAILURES.rule("player.fails", ROBUST, is_slow=True)
-def player_fails(bench: RefereeBench) -> None:
-    """A player whose answers are errors, HTTP 500 or no JSON loses in the end.
+@FAILURES.rule("player.refuses", ROBUST, is_slow=True)
+def player_refuses(bench: RefereeBench) -> None:
+    """A player that answers its call with an error or HTTP 500 alone loses in the end.
 
-    R-MATCH-07, R-FORM-10, R-FORM-11: document 000 section 2.9.4
-    Mend: Treat all that is no answer alike: ask again, then give the match to the other.
+    R-MATCH-07, R-FORM-11: document 000 section 2.9.4
+    Mend: Treat both as no answer: ask again, then give the match to the other.
     """
-    for name in ("refuses to move", "breaks", "babbles"):
+    for name in ("refuses to move", "breaks"):
         a_loses(bench, name)
+
+
+@FAILURES.rule("player.babbles", ROBUST, is_slow=True)
+def player_babbles(bench: RefereeBench) -> None:
+    """A player that answers with what is no JSON loses in the end.
+
+    R-FORM-10: document 004 section 9.2.3
+    Mend: Catch what your JSON parser raises: ask again, then give the match to the other.
+    """
+    a_loses(bench, "babbles")
 
 
 @FAILURES.rule("player.is-away", ROBUST, is_slow=True)

@@ -336,14 +336,24 @@ def game_over_choices(bench: RefereeBench) -> None:
 
 @MATCHES.rule("game-over.has-all-fields", SHOULD, needs=TOLD)
 def game_over_has_all_fields(bench: RefereeBench) -> None:
-    """GAME_OVER has match_id, game_type and all of `game_result`, with the reason in words.
+    """GAME_OVER has match_id, game_type and all six fields of `game_result`.
 
-    R-MATCH-16, R-MSG-09: document 001 section 4.3
-    Mend: Put all fields of document 001 section 4.3 into GAME_OVER, and into `reason` a sentence
-    such as "P01 chose even, number was 8 (even)".
+    R-MATCH-16: document 001 section 4.3
+    Mend: Put all fields of document 001 section 4.3 into GAME_OVER.
     Leniency: what is missing counts as null
     """
-    for received, over in told(bench.record("decisive")):
+    for received, _ in told(bench.record("decisive")):
         expect_fields(received, FIELDS[OVER])
+
+
+@MATCHES.rule("game-over.has-a-reason", SHOULD, needs=("referee.game-over.has-all-fields",))
+def game_over_has_a_reason(bench: RefereeBench) -> None:
+    """The result says in words why it is so.
+
+    R-MSG-09: document 004 section 5.3.2
+    Mend: Write `reason` into game_result, such as "P01 chose even, number was 8 (even)".
+    Leniency: nobody of ours reads it but people
+    """
+    for received, over in told(bench.record("decisive")):
         if not over.reason.strip():
             raise Broken("a sentence in `game_result.reason`", received.exchange())
