@@ -112,9 +112,7 @@ def choice_is_legal(bench: PlayerBench) -> None:
     Mend: Say "even" or "odd": a text in lower case, nothing else.
     """
     for _ in range(3):
-        match = bench.match()
-        joined(bench, match)
-        chosen(bench, match)
+        choice_in(bench)
 
 
 def choice_in(bench: PlayerBench) -> tuple[Match, Said]:

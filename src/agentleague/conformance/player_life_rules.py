@@ -10,7 +10,7 @@ from agentleague.conformance.listener import Listener, Received, Reply
 from agentleague.conformance.peer import Peer
 from agentleague.conformance.player_bench import REGISTRATION as REGISTER
 from agentleague.conformance.player_bench import PlayerBench, manage
-from agentleague.conformance.player_choice_rules import expect, expect_utc
+from agentleague.conformance.player_choice_rules import JOINS, expect, expect_utc
 from agentleague.conformance.player_notice_rules import acknowledged, league_completed
 from agentleague.conformance.registering import expect_registration, registered
 from agentleague.conformance.rules import Broken, NotApplicable, NotReached, Rules, Tier
@@ -25,7 +25,6 @@ NAME_MAX = 50
 NAMED = "player.registration.names-itself"
 REGISTRATION = Rules("player", needs=(NAMED,))
 MUCH = 20  # registrations that a player may send in a moment after it was refused
-JOINS = "player.invitation.is-answered"
 
 
 def meta_of(bench: PlayerBench) -> Fields:

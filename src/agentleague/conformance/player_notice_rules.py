@@ -4,13 +4,12 @@ from typing import Any
 
 from agentleague.conformance.bench import Fields, now
 from agentleague.conformance.player_bench import OPPONENT_ID, PLAYER_ID, PlayerBench
-from agentleague.conformance.player_choice_rules import expect, expect_any
+from agentleague.conformance.player_choice_rules import JOINS, expect, expect_any
 from agentleague.conformance.rules import Broken, NotApplicable, Rules, Tier
 from agentleague.conformance.wire import refusal
 
 MUST, SHOULD, ROBUST, PLUS = Tier
 ANY_ANSWER = "any answer acknowledges, and without one the league goes on"
-JOINS = "player.invitation.is-answered"
 NOTICES = Rules("player", needs=(JOINS,))
 TABLE = [
     {"rank": 1, "player_id": OPPONENT_ID, "display_name": "Beta", "played": 1, "wins": 1,

@@ -9,7 +9,7 @@ from agentleague.conformance.referee_matches import CALL, ERROR, INVITATION, OVE
 from agentleague.conformance.rules import Broken, NotReached
 from agentleague.errors import LeagueError
 from agentleague.protocol import timestamps
-from agentleague.protocol.messages import GameResult
+from agentleague.protocol.messages import MESSAGES, GameResult
 
 RUN = ("referee.match.is-run",)
 REGISTERED = ("referee.registration.is-understood",)
@@ -53,14 +53,7 @@ FIELDS = {
         *("action_required", "consequence"),
     ],
 }
-METHODS = {
-    REGISTRATION: "register_referee",
-    INVITATION: "handle_game_invitation",
-    CALL: "parity_choose",
-    OVER: "notify_match_result",
-    ERROR: "notify_game_error",
-    "MATCH_RESULT_REPORT": "report_match_result",
-}
+METHODS = {name: MESSAGES[name].method for name in FIELDS}  # of document 001
 PLAIN = ("decisive", "draw", "odd even")  # matches in which both players do what is expected
 
 
