@@ -6,6 +6,7 @@ A scenario says what both players do; it is played once, and many rules judge it
 import threading
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -227,8 +228,8 @@ class Record:
         """It is over, and the players go home."""
         self.ended = stopwatch()
         self.is_done.set()
-        for seat in self.seats:
-            seat.close()
+        with ThreadPoolExecutor(len(self.seats)) as pool:  # Each has to wait for its end.
+            list(pool.map(Seat.close, self.seats))
         self.is_closed.set()
 
 
