@@ -13,7 +13,7 @@ from agentleague.conformance.rules import OURS, Rules, Tier, Verdict
 from agentleague.conformance.run import try_rules
 from agentleague.conformance.target import Target
 from agentleague.conformance.unseen import OURS_ALONE, UNSEEN
-from commands import ROOT
+from commands import BIN, ROOT, environment, run
 from conformance.wrong_players import CARELESS, TAKES_A_COMMAND, WRONG
 from tables import each_row
 
@@ -99,6 +99,14 @@ UNBROKEN = {
     "player.robust.no-http",
     "player.robust.wrong-length",
 }
+
+
+@pytest.mark.process
+def test_without_docstrings_it_says_how_to_start_it_instead():
+    done = run([BIN / "league", "check", "--list"], env={**environment(), "PYTHONOPTIMIZE": "2"})
+
+    assert done.returncode == 1
+    assert "type it without -OO and PYTHONOPTIMIZE" in done.stderr
 
 
 def test_every_rule_is_broken_by_a_wrong_player():

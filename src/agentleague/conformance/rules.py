@@ -6,6 +6,7 @@ The numbers without a rule stand in `unseen.py`.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from agentleague.conformance.exchange import Exchange
+from agentleague.errors import LeagueError
 
 Check = Callable[[Any], str | None]  # takes the bench of the role; a text is a remark on a pass
 OURS = "ours"
@@ -95,7 +97,10 @@ def words_of(check: Check) -> dict[str, Any]:
     """What the docstring of a check says of its rule; empty if it has no such words.
 
     They are a sentence; the numbers and where they stand; `Mend: …` and `Leniency: …`.
+    Raises LeagueError where Python was told to leave docstrings out.
     """
+    if sys.flags.optimize > 1:
+        raise LeagueError("the rules stand in docstrings; type it without -OO and PYTHONOPTIMIZE")
     found = WORDS.fullmatch(" ".join((check.__doc__ or "").split()))
     if found is None:
         return {}
