@@ -40,7 +40,7 @@ FORMATS: Mapping[str, Format] = {
 FOLLOWED_BY = {"groups": "knockout"}  # what comes after a format that is a league's only one
 STAGES_MAX = 100
 _SETTINGS = {each.name for each in fields(ManagerSettings)}.difference(  # that are no options
-    *(each.options for each in FORMATS.values())
+    {"format", "stages"}, *(each.options for each in FORMATS.values())
 )
 
 
