@@ -52,7 +52,7 @@ async def play_nastily(folder):
     process = await _started(
         *("manager", "-vv", "--exit", "--port", str(port), "--dir", directory),
         *("--players", str(len(NASTY) + len(rude)), "--shared-dir", shared),
-        *("--retries", "1", "--retry-delay-seconds", "0", "--move-seconds", "1"),
+        *("--retries", "1", "--retry-delay-seconds", "0", "--move-seconds", "10"),
     )
     agents, wire, said, processes = [], Wire(), [], [process]
     try:
