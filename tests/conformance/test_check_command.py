@@ -291,6 +291,7 @@ def test_a_crash_is_told_with_its_last_words_where_it_happened_and_the_check_goe
     "crashes_at, said",
     [
         ("GAME_INVITATION", ""),  # a form that it does not know
+        ("parity_choose", ""),  # by which it is found out which form it takes
         ("handle_game_invitation", "exit code 7 after GAME_INVITATION; it said:\nno such thing"),
     ],
 )
@@ -330,6 +331,7 @@ def test_fast_says_how_much_it_left_out(player):
         (["plainly", "127.0.0.1:9"], "'127.0.0.1:9' is not expected after 'plainly'\n"),
         (["player", "--only", "zz"], "there is no rule 'zz' for a player; list"),
         (["ftp://127.0.0.1"], "it is like http://127.0.0.1:8101/mcp"),
+        ([__file__], f'let the kit start it: --command "league player {__file__} --port {{port}}'),
         (["http://127.0.0.1:70000"], "it is like"),
         (["http://ann:secret@127.0.0.1:9"], "is not called by any league"),
         ([], "give its URL, or a --command"),

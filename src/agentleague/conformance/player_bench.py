@@ -107,7 +107,14 @@ class PlayerBench(RegisteringBench):
 
     def open(self) -> None:
         self.speaks = self.find_dialects()
+        self._start_again()
         self._find_how_many()
+        self._start_again()
+
+    def _start_again(self) -> None:
+        """After a crash, which is not the fault of what is tried next."""
+        if (crash := self.ending()) and not self.revive():
+            raise Unreachable(crash)
 
     def begin_rule(self) -> None:
         super().begin_rule()
@@ -276,8 +283,7 @@ class PlayerBench(RegisteringBench):
             matches[invitation["match_id"]] = name
             if self.is_taken(self.ask(invitation, seconds=self.limits.join)):
                 found.append(name)
-            if (crash := self.ending()) and not self.revive():
-                raise Unreachable(crash)
+            self._start_again()
             if name == FORMS[-1] and not found:
                 found += self._pushed_for(matches)
         self._use_first(found)

@@ -208,6 +208,9 @@ def _kind_and_url(words: Sequence[str]) -> tuple[str | None, str]:
         raise click.UsageError(f"{rest[1]!r} is not expected after {rest[0]!r}{hint}")
     if not rest:
         return kind, ""
+    if rest[0].endswith(".py") and Path(rest[0]).is_file():
+        command = f'"league player {rest[0]} --port {{port}} --manager {{manager}}"'
+        raise click.UsageError(f"{rest[0]} is a file; let the kit start it: --command {command}")
     url = rest[0] if "://" in rest[0] else f"http://{rest[0]}"
     try:
         parts = urlsplit(url)
