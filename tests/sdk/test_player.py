@@ -3,11 +3,13 @@
 import json
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from agentleague import Player
 from agentleague.errors import LeagueError
+from agentleague.runtime.author_functions import AuthorTold
 from commands import BIN, SECONDS, first_line, free_port, started
 
 
@@ -180,6 +182,16 @@ def test_a_game_that_it_does_not_play_is_said_in_a_sentence():
 
     with pytest.raises(LeagueError, match="Ann plays even_odd, not nim"):
         player.function_for("nim")
+
+
+def test_who_is_asked_for_a_move_in_another_game_says_so_in_a_line(capsys):
+    player = Player("Ann")
+    player.plays("even_odd")(lambda turn: "even")
+
+    with pytest.raises(AuthorTold, match="in nim, which it does not play"):
+        player.move(SimpleNamespace(game_type="nim"))
+
+    assert capsys.readouterr().err == "Ann: asked for a move in nim, which it does not play\n"
 
 
 def test_the_manager_of_the_environment_is_the_default(monkeypatch, tmp_path):

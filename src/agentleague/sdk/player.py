@@ -217,6 +217,10 @@ class Player:
 
     def move(self, turn: "Turn") -> Any:
         """The author's move; an illegal one is reported to the author, and sent all the same."""
+        if turn.game_type not in self._strategies:  # The referee is wrong, not the author.
+            problem = f"asked for a move in {turn.game_type}, which it does not play"
+            self._say(problem)
+            raise AuthorTold(problem)
         strategy = self._strategies[turn.game_type]
         try:
             move = self._loop.finish(strategy(turn))
