@@ -34,6 +34,7 @@ from agentleague.sdk.player import Player
 Load = Callable[[Path, str], Player]  # the player of a file for a game; every call runs the file
 PACKAGE = "agentleague"
 PLAYERS_MAX, LEAGUES_MAX = 1_000, 10_000_000
+NUMBERS_END = 10**18  # of whole numbers; Parquet has 64 bits for each
 FIELDS = ("players", "players_per_league", "games", "formats", "seeds", "seeding")
 SEEDINGS = ("random", "order")
 EXAMPLE = """\
@@ -293,7 +294,8 @@ def _read(file: Path) -> Reading:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return is_whole and abs(value) < NUMBERS_END
 
 
 def _seeds(reading: Reading) -> Sequence[int]:
@@ -301,7 +303,9 @@ def _seeds(reading: Reading) -> Sequence[int]:
     match given:
         case int() if _is_number(given) and 1 <= given <= LEAGUES_MAX:
             return range(1, given + 1)
-        case {"first": int(first), "last": int(last), **rest} if not rest and first <= last:
+        case {"first": first, "last": last, **rest} if (
+            not rest and _is_number(first) and _is_number(last) and first <= last
+        ):
             return range(first, last + 1)
         case [_, *_] if all(map(_is_number, given)):
             if len(set(given)) < len(given):
@@ -309,7 +313,7 @@ def _seeds(reading: Reading) -> Sequence[int]:
             return list(given)
     what = "is missing" if given is None else f"cannot be {given!r}"
     forms = "seeds = 100, seeds = [7, 11] or seeds = { first = 1, last = 100 }"
-    raise reading.wrong("seeds", f"{what}; write {forms}")
+    raise reading.wrong("seeds", f"{what}; write {forms}, of at most 18 digits")
 
 
 def _settings(reading: Reading, players: int) -> Sequence[Setting]:
@@ -336,6 +340,8 @@ def _expanded(stage: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """A stage with each value of the options that are lists."""
     if not isinstance(stage, dict):
         raise LeagueError('a stage is a table, as in: stages = [{ format = "swiss" }]')
+    if empty := [name for name, value in stage.items() if value == []]:
+        raise LeagueError(f"the option {empty[0]!r} has no value")
     values = [each if isinstance(each, list) else [each] for each in stage.values()]
     return (dict(zip(stage, chosen, strict=True)) for chosen in product(*values))
 
