@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import time
 
@@ -138,6 +139,7 @@ def test_a_player_that_raises_is_named_with_the_command_that_repeats_its_league(
     "typed, code, said",
     [
         ("plan.toml --only 9", 2, "--only must be from 1 to 8"),
+        ("plan.toml --out .", 2, "is a directory"),
         ("plan.toml --only 0", 2, "--only must be a whole number of 1 or more"),
         ("none.toml", 2, "league sweep --new none.toml"),
         ("", 2, "PLAN.toml is missing"),
@@ -233,6 +235,8 @@ def test_ctrl_c_keeps_what_was_played_and_says_how_to_go_on(here):
     process = begun(here, "--on", "cores:1")
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=SECONDS)
+    words = r"(\d+) of 100,000 leagues are kept; the same command goes on with league (\d+)\n"
+    kept, first = map(int, re.search(words, said).groups())
 
     assert process.returncode == 130
-    assert "of 100,000 leagues are kept; the same command goes on" in said
+    assert first == kept + 1

@@ -68,7 +68,7 @@ WIDTH_OF_ALL = 120  # below which no plot is shown
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=click.Path(dir_okay=False, path_type=Path),
     metavar="NAME",
     help="Write NAME.csv, NAME.parquet and so on; the name of the plan unless given.",
 )
@@ -152,7 +152,9 @@ def _play(work: Work, parts: table.Parts, where: str, command: str) -> int:
                 step(matches / (time.perf_counter() - began))
     except KeyboardInterrupt:
         kept = f"{parts.done:,} of {counted(plan.leagues, 'league')} are kept"
-        raise KeyboardInterrupt(f"{kept}; the same command goes on") from None
+        first = next(parts.missing(), plan.leagues)
+        then = f"the same command goes on with league {first}"
+        raise KeyboardInterrupt(f"{kept}; {then}") from None
     seconds = time.perf_counter() - began
     say(
         f"{counted(left - failures, 'league')}, {counted(matches, 'match', 'matches')} in "
