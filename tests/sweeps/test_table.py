@@ -160,6 +160,17 @@ def test_parts_that_are_written_otherwise_are_not_touched(tmp_path):
         Parts(tmp_path / "a.parts", plan_of(tmp_path))
 
 
+def test_a_parquet_file_that_cannot_be_written_anew_does_not_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr("agentleague.sweeps.table.has_parquet", lambda: False)
+    plan = plan_of(tmp_path)
+    swept(plan, tmp_path, "a", 1)
+    (tmp_path / "a.parquet").write_text("the table of one league")
+
+    swept(plan, tmp_path, "a")
+
+    assert not (tmp_path / "a.parquet").exists()
+
+
 @each_row("again", [False, True])
 @each_row("text", [b"spare parts: none", b'{"parts":"spare"}\n', b"\n", b'["even_odd"]\n', b"\xff"])
 def test_a_file_that_no_sweep_began_is_not_touched(text, again, tmp_path):

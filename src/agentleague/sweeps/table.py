@@ -283,6 +283,7 @@ def _csv(path: Path, columns: Iterable[str]) -> Iterator[Write]:
 @contextmanager
 def _parquet(path: Path) -> Iterator[Write]:
     if not has_parquet():
+        path.unlink(missing_ok=True)  # It would lack what the others have.
         yield lambda row: None
         return
     import pyarrow
