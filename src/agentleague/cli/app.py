@@ -168,7 +168,6 @@ class Commands(click.Group):
 
 
 def _suggestion(name: str) -> str:
-    """The existing command that was probably meant."""
     near = ALIASES.get(name.lower()) or nearest(name.lower(), COMMANDS, SIMILARITY_MIN)
     return f"; did you mean: league {near}?" if near else ""
 

@@ -60,7 +60,6 @@ def print_report(report: Report, tier: Tier) -> None:
 
 
 def _counted(report: Report) -> str:
-    """Whether it plays, and how many rules came out how."""
     counts = {each: len(report.of(each)) for each in Verdict}
     found = ", ".join(f"{number:,} {each}" for each, number in counts.items() if number)
     rules = counted(len(report.outcomes), "rule")
@@ -68,7 +67,6 @@ def _counted(report: Report) -> str:
 
 
 def _print_briefly(outcomes: list[Outcome]) -> None:
-    """Warnings in a line each."""
     if outcomes:
         rows = [(each.rule.id, safe(each.said)) for each in outcomes]
         title = f"{counted(len(outcomes), 'more warning')}, and what was expected"

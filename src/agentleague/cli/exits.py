@@ -80,7 +80,6 @@ def _text_and_code(error: BaseException, signals: Sequence[int]) -> tuple[str, i
 
 
 def _usage_error(error: click.UsageError) -> str:
-    """The mistake, an example of the right form, and where to read more."""
     context = error.ctx
     if isinstance(error, click.exceptions.NoArgsIsHelpError) or context is None:
         return error.format_message()
@@ -141,7 +140,6 @@ def _wrong_value(name: str, message: str, context: click.Context) -> str:
 
 
 def _shown(param: click.Parameter, context: click.Context) -> str:
-    """An option by its name, an argument as the usage line has it."""
     return param.opts[-1] if isinstance(param, click.Option) else param.make_metavar(context)
 
 
@@ -159,7 +157,6 @@ def _usage(context: click.Context) -> str:
 
 
 def _options_in(error: click.UsageError) -> list[str]:
-    """The options that the example should show."""
     if isinstance(error, click.NoSuchOption):
         return list(error.possibilities or ())
     if isinstance(error, click.BadOptionUsage):
@@ -169,7 +166,6 @@ def _options_in(error: click.UsageError) -> list[str]:
 
 
 def _example(context: click.Context, names: list[str]) -> str | None:
-    """The first example of the help that shows one of these options, or the first of all."""
     lines = [line.strip() for line in (context.command.help or "").splitlines()]
     examples = [REMARK.sub("", line) for line in lines if line.startswith("league ")]
     fitting = [line for line in examples if set(names) & set(line.split())]

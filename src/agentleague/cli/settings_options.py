@@ -94,7 +94,6 @@ def given_settings(cls: type, file: Path | None, options: Mapping[str, Any]) -> 
 
 
 def _plain(value: Any) -> str:
-    """A default as it is typed; empty if there is none."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

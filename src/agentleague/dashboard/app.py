@@ -184,7 +184,6 @@ class Dashboard:
         sentence: str,
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """An error as the caller reads it: JSON at a JSON twin, else a page."""
         if request.url.path.endswith(".json"):
             body = msgspec.json.encode({"error": sentence})
             return Response(body, status, headers, "application/json")

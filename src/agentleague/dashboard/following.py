@@ -121,7 +121,6 @@ class Following:
             return self._called
 
     def _as_others_call_it(self, url: str) -> str:
-        """The manager's URL for other machines, if its settings have one."""
         if not url or self._manager_url:
             return url
         with suppress(LeagueError):
@@ -177,7 +176,6 @@ class Following:
                 await asyncio.sleep(TURN_SECONDS)
 
     async def _take_on(self) -> None:
-        """Take rows as they come, many at a time, and rest after them."""
         rows: asyncio.Queue[Row | StorageError] = asyncio.Queue(ROWS_A_TURN)
         fetching = asyncio.create_task(self._fetch(rows))
         try:
@@ -216,7 +214,6 @@ class Following:
             self.view.problem = ""
 
     async def _ask_on(self) -> None:
-        """While somebody looks, ask the manager what is live."""
         loop = asyncio.get_running_loop()
         while True:
             await self._looked_at.wait()

@@ -162,7 +162,6 @@ def _moves(decided: MatchDecided) -> list[Step]:
 
 
 def _replayed(view: LeagueView, steps: Sequence[Step], params: Mapping[str, str]) -> dict[str, Any]:
-    """The moves of each turn, and the picture after the one that is asked for."""
     last = max(0, len(steps) - 1)
     turn = paging.number(params, "turn", 0, last, default=last)
     return {

@@ -149,7 +149,6 @@ def _joined(view: LeagueView) -> list[dict[str, str]]:
 
 
 def _running(view: LeagueView, waiting: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The matches without a result; those for which somebody is waited come first."""
     matches = view.league.matches
     slow = {each["match_id"] for each in waiting}
     ids = sorted(view.league.undecided, key=lambda m: (m not in slow, len(m), m))

@@ -237,7 +237,6 @@ class Table:
     async def _do(
         self, request: Request, seat: str, work: Awaitable[None], name: str = ""
     ) -> Response:
-        """Do it and show the table; what is refused is said in words."""
         problem = ""
         try:
             await work
@@ -251,7 +250,6 @@ class Table:
         return RedirectResponse("/play?again", 303, PRIVATE)
 
     async def _until(self, is_so: Callable[[], bool], seconds: float = JOURNAL_SECONDS) -> None:
-        """Wait until the journal says so, but not for ever."""
         for _ in range(int(seconds / REST_SECONDS)):
             if is_so():
                 return
@@ -338,7 +336,6 @@ class Table:
         return f"{told} In this league: {here}." if here else told
 
     def _attempts(self, player_id: str) -> int:
-        """How often a player is asked for a move."""
         league = self._view.league
         if not league.opened or league.is_suspended(player_id) or player_id in league.timed_out:
             return 1
@@ -379,7 +376,6 @@ class Table:
         return "your_turn" if shown == "your_turn" else "waiting"
 
     def _results(self, player_id: str) -> list[Facts]:
-        """The last matches of this player, the newest first, in words."""
         view, told = self._view, []
         matches = view.log_of(player_id).matches[-RESULTS_MAX:] if player_id else []
         for match_id in reversed(matches):
@@ -431,7 +427,6 @@ class Table:
         )
 
     def _last_board(self, facts: Facts) -> Markup:
-        """How the last match stood in the end; empty where the game draws nothing."""
         if not facts["results"] or not self._view.game:
             return Markup()
         played = steps(self._view.game, self._view.match_facts(facts["results"][0]["match_id"]))
@@ -439,7 +434,6 @@ class Table:
         return safe_svg(picture.svg) if picture else Markup()
 
     def _seats_on(self, board: str, facts: Facts) -> list[str]:
-        """Who had which seat, if these are named on the board."""
         seats = self._view.game.seats if self._view.game and board else ()
         players = self._view.ended[facts["results"][0]["match_id"]].players if board else ()
         said = [*zip(seats, map(self._view.name_of, players), strict=True)]

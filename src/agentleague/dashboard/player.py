@@ -86,7 +86,6 @@ def _removed(view: LeagueView, player_id: str) -> str:
 
 
 def _standing(view: LeagueView, player_id: str) -> dict[str, Any]:
-    """Its row of the table, and why it is there; nothing before the league began."""
     table = view.league.table
     row = next((each for each in table.rows() if each.player_id == player_id), None)
     why = table.why(player_id) if row and row.rank else ""
@@ -140,7 +139,6 @@ def _choices(log: PlayerLog) -> list[dict[str, Any]]:
 
 
 def _named(move: str, often: Iterable[str]) -> str:
-    """A move as people write it."""
     if move not in often:
         return OTHER_MOVES
     value = json.loads(move)
@@ -148,7 +146,6 @@ def _named(move: str, often: Iterable[str]) -> str:
 
 
 def _against(view: LeagueView, player_id: str, log: PlayerLog) -> list[dict[str, Any]]:
-    """Its opponents and what it had of them, the hardest one last."""
     found: dict[str, Counter[str]] = {}
     for match_id in log.matches:
         ended = view.ended[match_id]
@@ -163,7 +160,6 @@ def _against(view: LeagueView, player_id: str, log: PlayerLog) -> list[dict[str,
 
 
 def _loss(view: LeagueView, match_id: str, player_id: str) -> dict[str, Any]:
-    """Why it lost, and what it should change."""
     match = player_story.player_match(view.match_facts(match_id), player_id)
     _, *story = player_story.in_words(match)
     named = partial(paging.with_names, view, ids=view.ended[match_id].players)

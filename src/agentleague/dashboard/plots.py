@@ -399,7 +399,6 @@ def _width(text: str) -> float:
 
 
 def _cut(text: str, room: float) -> str:
-    """The text as far as there is room."""
     text = one_line(text)
     if _width(text) <= room:
         return text

@@ -166,7 +166,6 @@ class DashboardProcess:
         return bool(self._bind) and not is_loopback(self._bind)
 
     def _answer(self, request: HttpRequest, respond: Response) -> None:
-        """Lead a browser to the pages, or say why there are none for it."""
         host = urlsplit(f"http://{read_headers(request.head).get('host', '')}").hostname or ""
         is_here = is_loopback(request.source) and is_loopback(host) and not request.is_forwarded
         if self.why and not is_here:

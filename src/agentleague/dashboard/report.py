@@ -191,7 +191,6 @@ def style() -> str:
 
 
 def _part(found: Found, html: str) -> dict[str, Any]:
-    """A page as a part of the file."""
     name, facts = found.page.name, found.facts
     agent = facts.get(name, {})
     title = f"{agent['name']} {agent['id']}" if name in ("player", "referee") else found.page.title
@@ -218,7 +217,6 @@ def _told(view: LeagueView, odd: Collection[str]) -> list[str]:
 
 
 def _story(view: LeagueView, match_id: str) -> dict[str, Any]:
-    """How a match went: in words, and in pictures where the game draws itself."""
     facts, ended = view.match_facts(match_id), view.ended[match_id]
     steps = replay.steps(view.game, facts) if view.game else []
     return {
@@ -231,7 +229,6 @@ def _story(view: LeagueView, match_id: str) -> dict[str, Any]:
 
 
 def _about(view: LeagueView, verified: Verified) -> dict[str, Any]:
-    """What every report says of itself."""
     opened, champion = view.league.rules, view.league.champion
     named = partial(paging.with_names, view, ids=[champion] if champion else [])
     settings = {
@@ -257,7 +254,6 @@ def _about(view: LeagueView, verified: Verified) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    """A setting in words."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
@@ -266,7 +262,6 @@ def _shown(value: Any) -> str:
 
 
 def _plotted(view: LeagueView) -> dict[str, Any]:
-    """What the plots of the whole league show."""
     moves: dict[int, Counter[str]] = {}
     for log in view.logs.values():
         for choice in log.choices:
@@ -281,7 +276,6 @@ def _plotted(view: LeagueView) -> dict[str, Any]:
 
 
 def _losses(view: LeagueView) -> Counter[str]:
-    """Why players lost: beaten, or what their referee says of those who failed."""
     causes = Counter[str]()
     for ended in view.ended.values():
         if ended.status == "WIN":

@@ -58,7 +58,6 @@ def _tie_breaks(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _bracket(ties: list[dict[str, Any]]) -> dict[str, Any]:
-    """The rounds: those that are listed, those that are drawn, and the match for third place."""
     by_level = groupby(ties, key=lambda tie: tie["level"])
     rounds = [
         {"name": each[0]["round"], "ties": each} for each in ([*ties] for _, ties in by_level)

@@ -33,7 +33,6 @@ def facts(view: LeagueView) -> dict[str, Any] | None:
 
 
 def _take(view: LeagueView) -> None:
-    """Keep what was computed, if it is done."""
     if view.awaited and view.awaited[1].done():
         (key, found), view.awaited = view.awaited, None
         view.strength = key, found.result()

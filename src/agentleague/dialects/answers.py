@@ -327,7 +327,6 @@ def _read_any(expected: str, text: bytes | Raw) -> messages.Message:
 
 
 def _read_registration(expected: str, text: bytes | Raw) -> messages.Message:
-    """The answer to a registration, in the documented or other words."""
     own = "player_id" if expected == "LEAGUE_REGISTER_RESPONSE" else "referee_id"
     try:
         found = _read_any(expected, text)

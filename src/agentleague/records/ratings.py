@@ -281,7 +281,6 @@ def _verdict(rows: Sequence[Mapping[str, Any]], is_luck: bool) -> str:
 
 
 def _separated(ranked: Sequence[Mapping[str, Any]]) -> str:
-    """What would tell the first from the second."""
     names = " from ".join(one_line(row["name"]) for row in ranked[:2])
     more = ranked[0]["more_matches"]
     if more is None:

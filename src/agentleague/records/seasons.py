@@ -98,7 +98,6 @@ def read_season(directory: Path) -> SeasonSettings:
 
 
 def _wrong_fields(table: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with each field."""
     kinds = {each.name: each.type for each in msgspec.structs.fields(SeasonSettings)}
     for name in table:
         if name not in kinds:
@@ -115,7 +114,6 @@ def _wrong_fields(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _wrong_together(found: SeasonSettings) -> Iterator[str]:
-    """What does not go together."""
     numbers = {str(number) for number in range(1, found.leagues + 1)}
     for name in found.each:
         if name not in numbers:

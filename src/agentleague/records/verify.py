@@ -533,7 +533,6 @@ _DECIDING = (
 
 
 def _pairing_problem(planned: Round, event: events.RoundScheduled) -> Iterator[str]:
-    """Whether a round has the matches and byes that the schedule has for it."""
     written = [(match.match_id, (match.player_a, match.player_b)) for match in event.matches]
     for pairing, match in zip(planned.matches, written, strict=False):
         if pairing != match:

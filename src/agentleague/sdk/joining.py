@@ -87,7 +87,6 @@ def _settings(player: Player, given: Mapping[str, Any]) -> PlayerSettings:
 async def _play(
     player: Player, settings: PlayerSettings, place: Place, state: StateFile | None, say: Say
 ) -> None:
-    """Play one league or, if it stays, one after the other."""
     while True:
         agent = await _play_once(player, settings, place, state, say)
         if not settings.stay:

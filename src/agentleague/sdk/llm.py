@@ -208,7 +208,6 @@ class Llm:
         return min(self.settings.seconds, turn.seconds_left - margin)
 
     def _tokens(self, completion: Completion) -> str:
-        """Count the tokens, also of an unusable answer."""
         try:
             usage = msgspec.convert(completion.usage, Usage)
         except msgspec.ValidationError:

@@ -161,7 +161,6 @@ def _files(kept: JournalPlace | None, settings: ManagerSettings) -> Any:
 
 
 def _settings(given: Given, human: str | None, **own: Any) -> ManagerSettings:
-    """The rules that were given, and what this command says of its league by itself."""
     rules = {row.name for row in describe(ManagerSettings) if row.heading not in NOT_HERE}
     values = {name: given.values[name] for name in rules & given.values.keys()}
     if values.get("format") == "ladder":  # Else it would need an option to end.
@@ -174,7 +173,6 @@ def _settings(given: Given, human: str | None, **own: Any) -> ManagerSettings:
 
 
 def _stopped(kept: JournalPlace | None, human: str | None) -> KeyboardInterrupt:
-    """What to say after Ctrl-C."""
     if kept and has_journal(kept):
         see = f"{_command()} status {dir_option(kept)}"
         return KeyboardInterrupt(f"What was played is kept; see it with: {see}")
@@ -239,7 +237,6 @@ def _print(played: Played, kept: JournalPlace | None, game: str, as_json: bool) 
 
 
 def _print_last_bracket(league: League) -> None:
-    """The bracket with which a small league ended, if it did."""
     number = shown_stage(league, None)
     about, rows = stages(league)[number - 1], stage_rows(league, number)
     entered = {player for row in rows for player in row.get("players", ()) if player}
@@ -249,7 +246,6 @@ def _print_last_bracket(league: League) -> None:
 
 
 def _command() -> str:
-    """How this command is called in this shell."""
     return "league" if which("league") else sys.argv[0]
 
 

@@ -40,7 +40,6 @@ def command(game: str | None, as_json: bool) -> None:
 
 
 def _print_game(game: Game, as_json: bool) -> None:
-    """One game, and what it shows at the start and after a turn."""
     options = dict(getattr(game, "defaults", {}))
     state = game.start(options)
     seat = game.to_move(state)[0]
@@ -88,7 +87,6 @@ def _later(game: Game, state: Any) -> Any:
 
 
 def _described(name: str) -> dict[str, Any]:
-    """One game; a broken plug-in is listed with its error."""
     try:
         game = plugins.load_game(name)
     except UnsupportedGame as error:

@@ -250,7 +250,6 @@ def manage(
 
 
 def _name_league(url: DatabaseUrl, options: dict[str, Any]) -> None:
-    """The league that the URL names is the one of the settings."""
     if url.league_id and options.get("league_id") not in (None, url.league_id):
         raise click.UsageError(
             f"--league-id {options['league_id']} and #{url.league_id} of the URL name two leagues; "
@@ -442,7 +441,6 @@ def _print_end(league: League, directory: JournalPlace, game: str, more: str = "
 
 
 def _file(game: str) -> str:
-    """How a game that is a file is named."""
     return f" --game {shlex.quote(game)}" if game.endswith(".py") else ""
 
 

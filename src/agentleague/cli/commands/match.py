@@ -76,7 +76,6 @@ def command(
 
 
 def _step_through(parts: Sequence[str]) -> None:
-    """One part after the other, when somebody is there on Enter."""
     waits = sys.stdin.isatty() and sys.stdout.isatty()
     for part in parts[:-1]:
         print(part, end="\n\n")

@@ -91,7 +91,6 @@ def _check_name(name: str, what: str) -> None:
 
 
 def _write(name: str, template: str) -> Path:
-    """Copy the template into a new folder of that name, and print which files it has."""
     folder = Path(name)
     try:
         folder.mkdir()

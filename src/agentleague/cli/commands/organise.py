@@ -336,7 +336,6 @@ def confirm(question: str) -> None:
 
 
 def _command(directory: JournalPlace, command: str, **params: Any) -> None:
-    """Send the command, and print what was done and what to do next."""
     key, address = _key(directory), manager_address(directory)
     if address is None:
         raise click.ClickException(no_manager(directory))

@@ -437,7 +437,6 @@ def _named(row: dict[str, Any]) -> str:
 
 
 def _more_time(move_seconds: float) -> str:
-    """How much time a league gives, for a player that lost by silence."""
     usual = ManagerSettings()
     return (
         f"Here each call was made at most {RETRIES + 1} times, and a move had {move_seconds:g} s; "

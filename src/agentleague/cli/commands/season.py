@@ -212,7 +212,6 @@ def print_season(directory: Path, *, as_json: bool = False) -> None:
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with the points of each league, and what is to be said of it."""
     points = {
         f"{number:03}": "-" if each is None else each["points"]
         for number, each in enumerate(row["leagues"], start=1)

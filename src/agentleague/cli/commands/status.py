@@ -112,7 +112,6 @@ async def _now(
 
 
 def _of_directory(directory: JournalPlace, status: dict[str, Any]) -> str:
-    """When the manager of a directory last wrote, and whether it runs."""
     wrote = f"The last row was written at {read_rows(directory)[-1].at}"
     address = manager_address(directory)
     if address:
@@ -156,7 +155,6 @@ def _facts(status: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rounds(status: dict[str, Any]) -> dict[str, str]:
-    """Which round runs, or will soon, and how many matches are over; nothing before the start."""
     if not (number(status, "current_round") or number(status, "total_rounds")):
         return {}
     begins_at = status.get("round_begins_at")

@@ -36,7 +36,6 @@ def command(as_json: bool) -> None:
 
 
 def _described(name: str) -> dict[str, Any]:
-    """One strategy; a broken plug-in is listed with its error."""
     try:
         strategy = plugins.find_strategy(name)
     except LeagueError as error:

@@ -185,7 +185,6 @@ def _bar(total: int, before: int) -> Iterator[Callable[[float], None]]:
 
 
 def _play_only(work: Work, number: int, as_json: bool) -> None:
-    """One league, as anybody can repeat it."""
     plan = work.plan
     if number > plan.leagues:
         raise click.UsageError(f"--only must be from 1 to {plan.leagues:,}, not {number}")
@@ -221,7 +220,6 @@ def _show(summary: Sequence[table.Values], as_json: bool) -> None:
 
 
 def _plotted(rows: Sequence[table.Values]) -> Iterator[table.Values]:
-    """Rows with their intervals in words, and as dots and lines that can be compared."""
     rated = [row for row in rows if row["rating"] is not None]
     low = min((row["low"] for row in rated), default=0)
     high = max((row["high"] for row in rated), default=0)
