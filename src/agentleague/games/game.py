@@ -166,32 +166,24 @@ class Game(Protocol):
 
     def start(self, options: Mapping[str, Any]) -> State:
         """The first state. Raises ValueError for options it does not know."""
-        ...
 
     def to_move(self, state: State) -> Sequence[Seat]:
         """Who moves now, all at once; nobody when the game is over."""
-        ...
 
     def view(self, state: State, seat: Seat) -> Any:
         """What that player may see, as plain JSON."""
-        ...
 
     def legal_moves(self, state: State, seat: Seat) -> Sequence[Any] | None:
         """All legal moves, or None when they are too many to list."""
-        ...
 
     def check(self, state: State, seat: Seat, move: Any) -> None:
         """Raise IllegalMove, with a sentence for the player, unless the move is legal."""
-        ...
 
     def chance(self, state: State) -> tuple[int, int] | None:
         """The bounds of the number that `play` needs now, or None."""
-        ...
 
     def play(self, state: State, moves: Mapping[Seat, Any], number: int | None) -> State:
         """The state after these legal moves of all who were to move."""
-        ...
 
     def outcome(self, state: State) -> Outcome | None:
         """How it ended, or None while it goes on."""
-        ...
