@@ -29,7 +29,7 @@ def test_the_last_line_says_how_many_leagues_and_what_did_not_hold(mode):
 
 
 def test_on_a_terminal_a_bar_shows_how_far_it_is(monkeypatch):
-    monkeypatch.setattr("agentleague.cli.commands.simulate.is_plain", lambda stream: False)
+    monkeypatch.setattr("agentleague.cli.output.is_plain", lambda stream: False)
 
     shown, quiet = (simulate("--mode", "calm", "--seeds", "2", *more) for more in ([], ["-q"]))
 

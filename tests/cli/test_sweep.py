@@ -93,7 +93,7 @@ def test_a_slip_in_the_engine_is_told_also_where_nothing_is_left_to_play(here):
 
 
 def test_on_a_terminal_a_bar_shows_the_rate_and_the_time_left(here, monkeypatch):
-    monkeypatch.setattr("agentleague.cli.commands.sweep.is_plain", lambda stream: False)
+    monkeypatch.setattr("agentleague.cli.output.is_plain", lambda stream: False)
 
     shown, quiet = (league("sweep", "plan.toml", "--again", *q, cwd=here) for q in ([], ["-q"]))
 

@@ -297,8 +297,10 @@ def widths(
     return found
 
 
-def bar(noun: str, *, is_long: bool = False) -> Any:
-    """A bar of rich on stderr that says how many of these are done, and how long it will take."""
+def bar(noun: str, *, is_long: bool = False, is_wanted: bool = True) -> Any:
+    """A bar of rich on a terminal, unless --quiet was given: how many of these are done, and how
+    long it will take.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -310,7 +312,9 @@ def bar(noun: str, *, is_long: bool = False) -> Any:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     rest = (TimeRemainingColumn(), TextColumn("left")) if is_long else ()
-    return Progress(*columns, TextColumn(noun), *rest, console=Console(stderr=True))
+    is_off = not is_wanted or is_plain(sys.stderr) or is_given(QUIET)
+    console = Console(stderr=True, quiet=is_off)  # Else some versions print a line at the end.
+    return Progress(*columns, TextColumn(noun), *rest, console=console, disable=is_off)
 
 
 verbose_option = click.option(

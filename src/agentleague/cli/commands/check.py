@@ -13,7 +13,7 @@ import click
 
 from agentleague.cli.check_text import explained, print_report, print_rule, print_rules
 from agentleague.cli.options import Number
-from agentleague.cli.output import DEBUG, QUIET, bar, counted, is_given, is_plain, print_json, say
+from agentleague.cli.output import DEBUG, bar, counted, is_given, print_json, say
 from agentleague.conformance import report_files
 from agentleague.conformance.check import (
     KINDS,
@@ -353,9 +353,6 @@ def _say_next(report: Report, typed: str | None) -> None:
 @contextmanager
 def _progress() -> Iterator[Tell]:
     """One line that changes on a terminal, gone at the end; elsewhere nothing."""
-    if is_plain(sys.stderr) or is_given(QUIET):
-        yield lambda what, tried, total: None
-        return
     with bar("rules") as shown:
         shown.live.transient = True
         task = shown.add_task("", total=None)

@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -112,9 +113,5 @@ def _progress(matches: int) -> Iterator[Callable[[], object]]:
     """A bar on a terminal while the pages of many matches are made; a sentence elsewhere."""
     if matches > MANY and is_plain(sys.stderr):
         say(f"{counted(matches, 'match', 'matches')}: this takes a moment.")
-    if matches <= MANY or is_plain(sys.stderr):
-        yield lambda: None
-        return
-    with bar("pages") as shown:
-        task = shown.add_task("Made", total=None)
-        yield lambda: shown.advance(task)
+    with bar("pages", is_wanted=matches > MANY) as shown:
+        yield partial(shown.advance, shown.add_task("Made", total=None))

@@ -1,9 +1,6 @@
 """`league simulate`: whole leagues in virtual time, with faults by a seed."""
 
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any
 
@@ -11,7 +8,7 @@ import click
 import msgspec
 
 from agentleague.cli.options import Number
-from agentleague.cli.output import QUIET, bar, counted, is_given, is_plain, print_json
+from agentleague.cli.output import bar, counted, print_json
 from agentleague.protocol.messages import WIRE_NAME
 from agentleague.simulation import modes
 from agentleague.simulation.league import BEGAN
@@ -71,10 +68,11 @@ def command(
     reports = []
     processes = modes.processes_for(number, jobs)
     workers = modes.simulate_all(mode, range(first, first + number), processes)
-    with workers as leagues, _bar(number, mode) as step:
+    with workers as leagues, bar("leagues") as shown:
+        task = shown.add_task(mode.capitalize(), total=number)
         for each in leagues:
             reports.append(each)
-            step()
+            shown.advance(task)
     summary = _summary(mode, reports, time.perf_counter() - began)
     if as_json:
         print_json(summary)
@@ -130,17 +128,6 @@ def _print(summary: dict[str, Any]) -> None:
         f"{counted(summary['violations'], 'violation')}, "
         f"{summary['leagues_per_second']:,} leagues per second"
     )
-
-
-@contextmanager
-def _bar(total: int, mode: str) -> Iterator[Any]:
-    """A progress bar on a terminal; elsewhere nothing."""
-    if is_plain(sys.stderr) or is_given(QUIET):
-        yield lambda: None
-        return
-    with bar("leagues") as shown:
-        task = shown.add_task(mode.capitalize(), total=total)
-        yield lambda: shown.advance(task)
 
 
 def _line(at: float, what: str, source: str = "", target: str = "") -> dict[str, Any]:

@@ -3,8 +3,8 @@
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import closing, redirect_stdout
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
@@ -14,12 +14,9 @@ import click
 from agentleague.cli.commands.ratings import MEANS, dot_and_line
 from agentleague.cli.options import Number
 from agentleague.cli.output import (
-    QUIET,
     Column,
     bar,
     counted,
-    is_given,
-    is_plain,
     print_json,
     print_rows,
     print_table,
@@ -141,7 +138,8 @@ def _play(work: Work, parts: table.Parts, where: str, command: str) -> int:
         return 0
     failures, matches, began = 0, 0, time.perf_counter()
     try:
-        with closing(open_engine(where, work)) as engine, _bar(plan.leagues, before) as step:
+        with closing(open_engine(where, work)) as engine, bar("leagues", is_long=True) as shown:
+            task = shown.add_task("", total=plan.leagues, completed=before)
             for each in play_all(engine, parts.missing(), left):
                 if each.error:
                     failures += 1
@@ -149,7 +147,8 @@ def _play(work: Work, parts: table.Parts, where: str, command: str) -> int:
                 else:
                     parts.add(each.number, each.line)
                 matches += each.matches
-                step(matches / (time.perf_counter() - began))
+                rate = matches / (time.perf_counter() - began)
+                shown.update(task, advance=1, description=f"{rate:,.0f} matches/s")
     except KeyboardInterrupt:
         kept = f"{parts.done:,} of {counted(plan.leagues, 'league')} are kept"
         first = next(parts.missing(), plan.leagues)
@@ -171,17 +170,6 @@ def _say_failure(plan: Plan, failed: TriedLeague, number: int, command: str) -> 
         f"League {failed.number} ({league.game}, {league.setting.format}, seed {league.seed}) "
         f"failed: {failed.error}\n  repeat it with: {command} --only {failed.number}"
     )
-
-
-@contextmanager
-def _bar(total: int, before: int) -> Iterator[Callable[[float], None]]:
-    """A bar with the rate and the time left on a terminal; elsewhere nothing."""
-    if is_plain(sys.stderr) or is_given(QUIET):
-        yield lambda rate: None
-        return
-    with bar("leagues", is_long=True) as shown:
-        task = shown.add_task("", total=total, completed=before)
-        yield lambda rate: shown.update(task, advance=1, description=f"{rate:,.0f} matches/s")
 
 
 def _play_only(work: Work, number: int, as_json: bool) -> None:
