@@ -102,10 +102,8 @@ class Progress:
         if "evidence" in status:  # Somebody else says how it goes, and nobody knows how long.
             return
         ended, rounds = number(status, "rounds_completed"), number(status, "total_rounds")
-        step, self._rounds_printed = (
-            max(1, rounds // self._lines_max),
-            min(self._rounds_printed, ended),
-        )
+        step = max(1, rounds // self._lines_max)
+        self._rounds_printed = min(self._rounds_printed, ended)
         is_last = ended == rounds > self._rounds_printed
         if is_last or ended >= self._rounds_printed + step:
             self._rounds_printed = ended

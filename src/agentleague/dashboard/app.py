@@ -178,11 +178,7 @@ class Dashboard:
         return self._failure(request, 500, OUR_FAULT)
 
     def _failure(
-        self,
-        request: Request,
-        status: int,
-        sentence: str,
-        headers: Mapping[str, str] | None = None,
+        self, request: Request, status: int, sentence: str, headers: Mapping[str, str] | None = None
     ) -> Response:
         if request.url.path.endswith(".json"):
             body = msgspec.json.encode({"error": sentence})

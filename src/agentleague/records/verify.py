@@ -113,10 +113,7 @@ class Inspector:
     """Takes in the rows of one league in their order."""
 
     def __init__(
-        self,
-        load_game: Callable[[str], Game | None],
-        league: League,
-        season: Season | None = None,
+        self, load_game: Callable[[str], Game | None], league: League, season: Season | None = None
     ) -> None:
         self.match_id: str | None = None  # of the last row, if it is about a match
         self._at = ""  # when the last row was written

@@ -156,11 +156,7 @@ def command(
     _check_asked(kind, url, typed, badge and only)
     _check_bind(bind)
     target = Target(
-        url=url,
-        command=typed or "",
-        bind=bind,
-        manager_port=manager_port or 0,
-        players=players,
+        url=url, command=typed or "", bind=bind, manager_port=manager_port or 0, players=players
     )
     selection = Selection(only=only, is_fast=fast, known=known)
     asked = Tier(tier) if tier else TIERS[-1] if only else TIERS[0]

@@ -18,12 +18,7 @@ from agentleague.cli import output
 from agentleague.cli.commands.bracket import print_bracket
 from agentleague.cli.directory import check_free, dir_option, place_option
 from agentleague.cli.local_players import local_players
-from agentleague.cli.options import (
-    Number,
-    game_choice,
-    read_game_options,
-    referees_option,
-)
+from agentleague.cli.options import Number, game_choice, read_game_options, referees_option
 from agentleague.cli.progress import Progress
 from agentleague.cli.settings_options import given_settings, settings_options
 from agentleague.league.league import League
@@ -251,10 +246,8 @@ def _command() -> str:
 
 def _summary(played: Played, kept: JournalPlace | None) -> dict[str, object]:
     league = played.league
-    rows, names = (
-        standing_rows(league, league.table.rows()),
-        ("player_id", "display_name", "points"),
-    )
+    rows = standing_rows(league, league.table.rows())
+    names = ("player_id", "display_name", "points")
     champions = [{name: getattr(row, name) for name in names} for row in league.champions()]
     return {
         "league_id": league.rules.league_id,

@@ -36,22 +36,22 @@ def command(name: str | None, as_json: bool) -> None:
         print_json([described(each) for each in chosen])
     elif not name:
         rows = [{"name": each.name, "about": each.about, "for": FITS[each.name]} for each in chosen]
-        wraps = (Column("about", "Who meets whom", True, True, True),)
-        print_rows(
-            rows,
-            (Column("name", "Format", True), *wraps, Column("for", "For", True, True, True)),
-            "Formats",
-        )
+        columns = [
+            Column("name", "Format", True),
+            Column("about", "Who meets whom", True, True, True),
+            Column("for", "For", True, True, True),
+        ]
+        print_rows(rows, columns, "Formats")
     else:
         rows = [
             {"name": option, **facts} for option, facts in described(chosen[0])["options"].items()
         ]
-        columns = (
+        columns = [
             Column("name", "Option", True),
             Column("default", "Default", True),
             Column("takes", "Takes", True, True, True),
             Column("about", "What for", True, True, True),
-        )
+        ]
         print_rows(rows, columns, f"{chosen[0].name}: {chosen[0].about}")
 
 

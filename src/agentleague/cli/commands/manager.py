@@ -27,11 +27,7 @@ from agentleague.cli.output import say
 from agentleague.cli.progress import Progress
 from agentleague.cli.reading import see_all, with_manager
 from agentleague.cli.serving import until_stopped
-from agentleague.cli.settings_options import (
-    SettingsCommand,
-    given_settings,
-    settings_options,
-)
+from agentleague.cli.settings_options import SettingsCommand, given_settings, settings_options
 from agentleague.cli.standby import LOOK_SECONDS, stand_by
 from agentleague.dashboard.process import DashboardProcess
 from agentleague.errors import Claimed, Damaged, LeagueError, Lost, StorageAway, StorageError
@@ -446,11 +442,8 @@ def _file(game: str) -> str:
 
 def _print_table(league: League, state: str, directory: JournalPlace) -> None:
     if league.has_started:
-        title, rows = (
-            f"{league.rules.league_id}: {state}",
-            standing_rows(league, league.table.rows()),
-        )
-        output.print_table(rows, title, see_all("standings", directory))
+        title, rows = f"{league.rules.league_id}: {state}", league.table.rows()
+        output.print_table(standing_rows(league, rows), title, see_all("standings", directory))
         sys.stdout.flush()
 
 

@@ -74,12 +74,7 @@ players = 4
 )
 @output.verbose_option
 def command(
-    directory: Path,
-    is_new: bool,
-    is_table: bool,
-    as_json: bool,
-    accepts_loss: bool,
-    verbose: int,
+    directory: Path, is_new: bool, is_table: bool, as_json: bool, accepts_loss: bool, verbose: int
 ) -> None:
     """Run a season, a series of leagues at one address, or go on with it; DIR/001 is its first
     league. Players that come back keep their id and name; with --stay they wait for the next
