@@ -150,9 +150,7 @@ def _read_acknowledgement(
     """Any answer acknowledges; a refusal is raised."""
     if b"rror" in body or b"RROR" in body:
         with suppress(*_UNREADABLE):
-            refused = _error_inside(_text_of(body))
-            if refused:
-                raise refused
+            _raise_refusal(_text_of(body))
     if status >= 400:
         problem = f"the peer answered with HTTP {status}"
         raise errors.PeerRefused(problem, number=None, code=None, data={}, status=status)
@@ -180,9 +178,7 @@ def _read_content(expected: str, text: bytes | Raw, *, is_named: bool = False) -
     try:
         return _read_here(expected, text)
     except errors.MissingField as error:
-        refused = _error_inside(text)
-        if refused:
-            raise refused from None
+        _raise_refusal(text)
         found = _read_deeper(expected, text)
         if found is None and expected == "GAME_JOIN_ACK":
             found = _read_unsaid_join(text, is_named=is_named)
@@ -241,9 +237,7 @@ def _read_deeper(expected: str, text: bytes | Raw) -> messages.Message | None:
         with suppress(errors.MissingField, *_UNREADABLE):
             return _read_here(expected, place)
         with suppress(*_UNREADABLE):
-            refused = _error_inside(place)
-            if refused:
-                raise refused
+            _raise_refusal(place)
     return None
 
 
@@ -389,9 +383,7 @@ def _read_report_ack(expected: str, text: bytes | Raw) -> messages.Message:
         ack = messages.MatchResultAck()
     assert isinstance(ack, messages.MatchResultAck)
     if not ack.match_id:
-        refused = _error_inside(text)
-        if refused:
-            raise refused
+        _raise_refusal(text)
         if _UNKNOWN.search(ack.status):
             raise _nothing(expected)
     return ack
@@ -426,25 +418,24 @@ def _read_query_response(expected: str, text: bytes | Raw) -> messages.Message:
     return answer if is_ours else msgspec.structs.replace(answer, data=fields)
 
 
-def _error_inside(text: bytes | Raw) -> errors.PeerUnavailable | None:
-    """The peer's refusal, if its answer says that something is wrong."""
+def _raise_refusal(text: bytes | Raw) -> None:
+    """Raises PeerRefused or RateLimited if an answer says that something is wrong."""
     try:
         fields = _object.decode(text)
     except msgspec.ValidationError:
-        return None
+        return
     error = fields.get("error")
     if error and isinstance(error, dict):
-        return jsonrpc.refusal(error)
+        raise jsonrpc.refusal(error) from None
     is_error = (
         error
         or fields.get("message_type") in ("LEAGUE_ERROR", "GAME_ERROR")
         or str(fields.get("status")).lower() == "error"
     )
-    if not is_error:
-        return None
-    words = (fields.get(name) for name in ("error_description", "message", "error", "reason"))
-    said = next((text for text in words if isinstance(text, str) and text), "")
-    return jsonrpc.refusal({"message": said, "data": fields})
+    if is_error:
+        words = (fields.get(name) for name in ("error_description", "message", "error", "reason"))
+        said = next((text for text in words if isinstance(text, str) and text), "")
+        raise jsonrpc.refusal({"message": said, "data": fields}) from None
 
 
 def _nothing(name: str) -> errors.MissingField:
