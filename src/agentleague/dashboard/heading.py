@@ -30,10 +30,5 @@ def state_in_words(view: LeagueView) -> str:
         return "ended by the organiser" if league.aborted else "finished"
     if league.phase is Phase.REGISTERING:
         return f"registering, {counted(league.players_total, 'player')} so far"
-    now = f"{round_in_words(view)}" if league.round_id else "about to begin"
+    now = stage_views.round_in_words(league) if league.round_id else "about to begin"
     return f"paused in {now}" if league.paused and league.round_id else now
-
-
-def round_in_words(view: LeagueView) -> str:
-    """`round 3 of 11`; a format that cannot tell has only the first number."""
-    return stage_views.round_in_words(view.league)

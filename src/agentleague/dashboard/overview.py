@@ -1,7 +1,7 @@
 """The overview: how the league stands, who is waited for, who leads, what just happened."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice, takewhile
 from typing import Any
 
@@ -54,7 +54,7 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
         "running": running[:RUNNING],
         "running_total": len(running),
         "happenings": [_told(view, each) for each in islice(shown, HAPPENINGS)],
-        "series": points_by_round(view, LINES),
+        "series": points_by_round(view, [row.player_id for row in rows[:LINES]]),
         **({"projector": 1, "pages": 1, "turn": turn} if "projector" in params else {}),
     }
 
@@ -179,13 +179,13 @@ def _result(view: LeagueView, players: tuple[str, str], result: GameResult) -> s
     return f"{won} beat {lost}{technical}"
 
 
-def points_by_round(view: LeagueView, lines: int) -> list[dict[str, Any]]:
-    """The points of the first players after each round, for the plot."""
+def points_by_round(view: LeagueView, player_ids: Iterable[str]) -> list[dict[str, Any]]:
+    """The points of these players after each round, for the plot."""
     return [
         {
-            "name": row.display_name,
-            "player_id": row.player_id,
-            "points": [after.get(row.player_id, (0, 0))[0] for after in view.points],
+            "player_id": each,
+            "name": view.name_of(each),
+            "points": [after.get(each, (0, 0))[0] for after in view.points],
         }
-        for row in view.league.table.rows()[:lines]
+        for each in player_ids
     ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from agentleague.dashboard import paging
+from agentleague.dashboard import overview, paging
 from agentleague.dashboard.league_view import LeagueView, PlayerLog
 from agentleague.dashboard.match import awaited_in
 from agentleague.dashboard.schedule import decided_row
@@ -117,14 +117,7 @@ def _series(view: LeagueView, player_id: str) -> list[dict[str, Any]]:
     ids = [row.player_id for row in view.league.table.rows()]
     at = ids.index(player_id)
     shown = dict.fromkeys((player_id, ids[0], *ids[max(0, at - 1) : at + 2]))
-    return [
-        {
-            "player_id": each,
-            "name": view.name_of(each),
-            "points": [of_round.get(each, (0, 0))[0] for of_round in view.points],
-        }
-        for each in shown
-    ]
+    return overview.points_by_round(view, shown)
 
 
 def _choices(log: PlayerLog) -> list[dict[str, Any]]:

@@ -262,12 +262,12 @@ def _shown(value: Any) -> str:
 
 
 def _plotted(view: LeagueView) -> dict[str, Any]:
-    moves: dict[int, Counter[str]] = {}
+    moves, rows = dict[int, Counter[str]](), view.league.table.rows()
     for log in view.logs.values():
         for choice in log.choices:
             moves.setdefault(choice.round_id, Counter())[choice.move.strip('"')] += 1
     return {
-        "points": overview.points_by_round(view, len(view.league.table.rows())),
+        "points": overview.points_by_round(view, (row.player_id for row in rows)),
         "times": [each for log in view.logs.values() for each in log.move_ms],
         "limit": round(view.league.rules.rules.move_seconds * 1_000),
         "choices": [{"round": each, "moves": moves[each]} for each in sorted(moves)],

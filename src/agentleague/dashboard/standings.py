@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentleague.dashboard import paging, strength
-from agentleague.dashboard.heading import round_in_words
 from agentleague.dashboard.league_view import LeagueView
 from agentleague.league import stage_views
 from agentleague.league.league import Phase
@@ -68,7 +67,7 @@ def when(view: LeagueView) -> str:
     if league.phase is Phase.COMPLETED:
         return "at the end"
     is_between = league.rounds_ended == league.round_id
-    return f"{'after' if is_between else 'in'} {round_in_words(view)}"
+    return f"{'after' if is_between else 'in'} {stage_views.round_in_words(league)}"
 
 
 def rounds_shown(view: LeagueView, at_most: int) -> range:

@@ -39,6 +39,8 @@ DECIDED = {  # what decided a tie where games did not: its mark, and what that s
     "seed": ("*", "level after all games: the better seed goes on"),
     "removal": ("!", "goes on because the other one was removed"),
 }
+WHO = (Column("rank", "Rank"), Column("player_id", "Id", True), Column("name", "Name", True, True))
+RECORD = [Column(each, each.capitalize()) for each in ("played", "won", "drawn", "lost")]
 LEGEND = "+P03 won against P03, = drew, - lost, -t lost without a game, ~ no contest, … playing"
 
 
@@ -228,9 +230,7 @@ def _print_rounds(head: Row, rows: Sequence[Row], title: str, rest: str) -> None
         flat.append({**row, **row["tie_breaks"], **dict(by_round)})
         flat[-1] |= {"on": on[row["player_id"]], "bye_points": row.get("bye_points") or ""}
     columns = (
-        Column("rank", "Rank"),
-        Column("player_id", "Id", True),
-        Column("name", "Name", True, True),
+        *WHO,
         *_noted(on),
         *(Column(field, field) for field in fields),
         *([BYES] if byes else []),
@@ -288,17 +288,7 @@ def _noted(on: Mapping[str, str]) -> Sequence[Column]:
 
 def _print_groups(head: Row, rows: Sequence[Row], title: str, rest: str) -> None:
     on = _going_on(head, rows)
-    columns = (
-        Column("rank", "Rank"),
-        Column("player_id", "Id", True),
-        Column("name", "Name", True, True),
-        Column("played", "Played"),
-        Column("won", "Won"),
-        Column("drawn", "Drawn"),
-        Column("lost", "Lost"),
-        Column("points", "Points"),
-        *_noted(on),
-    )
+    columns = (*WHO, *RECORD, Column("points", "Points"), *_noted(on))
     print(shown(title), end="\n\n")
     for group, inside in groupby(rows, key=lambda row: row["group"]):
         marked = [row | {"on": on[row["player_id"]]} for row in inside]
@@ -314,13 +304,11 @@ def _print_ladder(head: Row, rows: Sequence[Row], title: str, rest: str) -> None
         for row in cut
     ]
     columns = (
-        Column("rank", "Rank"),
-        Column("player_id", "Id", True),
-        Column("name", "Name", True, True),
+        *WHO,
         Column("elo", "Elo"),
         Column("change", "Change"),
         Column("course", "Course", True),
-        *(Column(each, each.capitalize()) for each in ("played", "won", "drawn", "lost")),
+        *RECORD,
         *_noted(on),
     )
     print_rows(flat, columns, title, first_is_bold)
@@ -338,5 +326,7 @@ def _course(elos: Sequence[int], most: int = 12) -> str:
 
 
 PRINTED: Mapping[str, Callable[[Row, Sequence[Row], str, str], None]] = {
-    **{"knockout": print_bracket, "groups": _print_groups, "ladder": _print_ladder}
+    "knockout": print_bracket,
+    "groups": _print_groups,
+    "ladder": _print_ladder,
 }
