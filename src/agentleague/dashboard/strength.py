@@ -25,7 +25,11 @@ def facts(view: LeagueView) -> dict[str, Any] | None:
     key = view.results if players <= OFTEN_MAX else (view.league.rounds_ended, view.league.phase)
     _take(view)
     if not view.awaited and (view.strength is None or view.strength[0] != key):
-        played = ratings.played_in(view.league, [*view.ended.values()], view.game)
+        results = (
+            ratings.Decided(each.players, each.winner, each.status)
+            for each in [*view.ended.values()]
+        )
+        played = ratings.played_in(view.league, results, view.game)
         view.awaited = key, view.aside(lambda: _shown(ratings.statistics([played])))
         wait([view.awaited[1]], AT_ONCE_SECONDS)
         _take(view)

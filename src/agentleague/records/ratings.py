@@ -10,7 +10,7 @@ leagues: the same journals give the same numbers.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from agentleague.games.game import Game as Rules
 from agentleague.games.game import is_luck, luck_in_words
@@ -32,23 +32,12 @@ BY_RESULTS = (
 Identity = Callable[[str, str, str], str]
 
 
-class Result(Protocol):
-    """A decided match."""
-
-    @property
-    def players(self) -> tuple[str, str]: ...
-    @property
-    def winner(self) -> str | None: ...
-    @property
-    def status(self) -> str: ...  # WIN, DRAW, TECHNICAL_LOSS, NO_CONTEST
-
-
 class Decided(NamedTuple):
-    """A decided match of a league that is at hand."""
+    """A decided match."""
 
     players: tuple[str, str]
     winner: str | None
-    status: str
+    status: str  # WIN, DRAW, TECHNICAL_LOSS, NO_CONTEST
 
 
 class RatedLeague(NamedTuple):
@@ -57,7 +46,7 @@ class RatedLeague(NamedTuple):
     league_id: str
     game_type: str
     players: Mapping[str, tuple[str, str]]  # by id: name and version
-    results: Iterable[Result]
+    results: Iterable[Decided]
     is_luck: bool | None = None
     pairs_by_results: bool = False  # winners meet winners, as in a Swiss
 
@@ -72,7 +61,7 @@ def results_of(league: League, game: Rules | None = None) -> RatedLeague:
     return played_in(league, decided, game)
 
 
-def played_in(league: League, results: Iterable[Result], game: Rules | None) -> RatedLeague:
+def played_in(league: League, results: Iterable[Decided], game: Rules | None) -> RatedLeague:
     """A league with these results."""
     rules, roster = league.rules, league.roster
     return RatedLeague(
