@@ -207,11 +207,8 @@ def _result(match: Facts, is_narrow: bool) -> Text:
     if match.get("no_contest"):
         words = f"{first} and {second}: no contest"
     elif winner:
-        words = (
-            f"{second} lost to {first} by technical loss"
-            if is_technical
-            else f"{first} beat {second}"
-        )
+        lost = f"{second} lost to {first} by technical loss"
+        words = lost if is_technical else f"{first} beat {second}"
     else:
         words = f"{first} and {second} {'both lost by technical loss' if is_technical else 'drew'}"
     return Text(shown(f"{match.get('match_id')}: {words}"), style="red" if is_technical else "")

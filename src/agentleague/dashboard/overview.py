@@ -33,9 +33,7 @@ def facts(view: LeagueView, params: Mapping[str, str]) -> dict[str, Any]:
     waiting = [] if is_over else [awaited(each) for each in view.live.get("awaited_answers", ())]
     running = [] if is_over else _running(view, waiting)
     shown = [row for row in reversed(view.happenings) if row.kind != "match_assigned"]
-    turn = (
-        {"page": "standings", "projector": "1"} if rows else {"page": "overview", "projector": ""}
-    )
+    turn = {"page": "standings" if rows else "overview", "projector": "1" if rows else ""}
     return {
         "phase": str(league.phase),
         "verdict": verdict(view),

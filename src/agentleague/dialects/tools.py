@@ -147,9 +147,8 @@ def _most_alike(message_type: str, tools: Sequence[Tool]) -> Tool | None:
     for tool in tools:
         if METHODS.get(tool.name.lower()) == message_type:
             return tool
-    free = [
-        tool for tool in tools if tool.name.lower() not in METHODS
-    ]  # The others take a message of their own.
+    # The others take a message of their own.
+    free = [tool for tool in tools if tool.name.lower() not in METHODS]
     for word in (*_WORDS[message_type], *_FOR_ALL):
         for tool in free:
             if word in tool.name.lower():

@@ -257,12 +257,9 @@ def _verdict(rows: Sequence[Mapping[str, Any]], is_luck: bool) -> str:
         return f"{first} is clearly ahead of all others{which}."
     if len(together) == 1:
         return f"{first} is better than each of the others{which}, with a chance of at least 95 %."
-    close = (
-        f"All{which or ' players'}"
-        if len(together) == len(ranked)
-        else f"The first {len(together)}"
-    )
-    if len(together) <= NAMED_MAX and len(together) < len(ranked):
+    is_all = len(together) == len(ranked)
+    close = f"All{which or ' players'}" if is_all else f"The first {len(together)}"
+    if len(together) <= NAMED_MAX and not is_all:
         close = f"{', '.join(together[:-1])} and {together[-1]}"
     if ranked[0]["rating"] == ranked[1]["rating"]:
         return f"Nobody leads by rating. {close} are too close to call."

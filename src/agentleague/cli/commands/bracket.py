@@ -218,7 +218,8 @@ def _print_rounds(head: Row, rows: Sequence[Row], title: str, rest: str) -> None
     fields = [f"R{number}" for number in head["shown_rounds"]]
     ties = [name for name in rows[0]["tie_breaks"] if name in ("buchholz", "sonneborn_berger")]
     room = _width() if rest or not sys.stdout.isatty() else 1_000
-    on = {row["player_id"]: "▸" if row.get("goes_on") else "" for row in rows}
+    rows = [row | {"on": "▸" if row.get("goes_on") else ""} for row in rows]
+    on = _noted(rows)
     byes = any(row.get("bye_points") for row in rows)
     room -= 6 * byes
     most = max(1, (room - 34 - 9 * len(ties)) // (4 + max(len(row["player_id"]) for row in rows)))
@@ -228,10 +229,10 @@ def _print_rounds(head: Row, rows: Sequence[Row], title: str, rest: str) -> None
         cells = row["cells"][len(row["cells"]) - len(fields) :]
         by_round = zip(fields, map(_cell, cells), strict=True)
         flat.append({**row, **row["tie_breaks"], **dict(by_round)})
-        flat[-1] |= {"on": on[row["player_id"]], "bye_points": row.get("bye_points") or ""}
+        flat[-1]["bye_points"] = row.get("bye_points") or ""
     columns = (
         *WHO,
-        *_noted(on),
+        *on,
         *(Column(field, field) for field in fields),
         *([BYES] if byes else []),
         Column("points", "Points"),
@@ -243,7 +244,7 @@ def _print_rounds(head: Row, rows: Sequence[Row], title: str, rest: str) -> None
         print(LEGEND)
     if hidden:
         print(f"Not shown: {', '.join(hidden)}; use a wider terminal, or --json.")
-    if any(on.values()):
+    if on:
         print(_cut(head, rows))
     if byes:
         print("Byes: the points that were given for them.")
@@ -255,52 +256,50 @@ def _cell(cell: Row) -> str:
     return f"{MARKS[cell['outcome']]}{cell['opponent_id']}"
 
 
-def _going_on(head: Row, rows: Sequence[Row]) -> dict[str, str]:
-    """By player: whether it goes on to the next stage, and by what, at equal points."""
-    is_running = head["stages"][head["stage"] - 1]["state"] == "running"
-    on = "would go on" if is_running else "goes on"
-    found = {}
+def _is_running(head: Row) -> bool:
+    return bool(head["stages"][head["stage"] - 1]["state"] == "running")
+
+
+def _marked(head: Row, rows: Sequence[Row]) -> Iterator[Row]:
+    """With whether each player goes on to the next stage, and by what, at equal points."""
+    on = "would go on" if _is_running(head) else "goes on"
     for row in rows:
         by = "level; by id" if row.get("by") == "id" else f"by {row['by']}" if row.get("by") else ""
-        found[row["player_id"]] = ": ".join(filter(None, (on if row.get("goes_on") else "", by)))
-    return found
+        yield row | {"on": ": ".join(filter(None, (on if row.get("goes_on") else "", by)))}
 
 
 def _cut(head: Row, rows: Sequence[Row]) -> str:
     """What the mark of those who go on says, and what decided at equal points."""
-    is_running = head["stages"][head["stage"] - 1]["state"] == "running"
-    words = f"▸ {'would go on if it ended now' if is_running else 'goes on'}"
+    words = f"▸ {'would go on if it ended now' if _is_running(head) else 'goes on'}"
     edge = [row for row in rows if row.get("by")]
     if not edge:
         return words
     by = "level; the id decides" if edge[0]["by"] == "id" else f"{edge[0]['by']} decides"
-    players = (
-        " and ".join(row["player_id"] for row in edge[:2])
-        if len(edge) < 3
-        else f"{len(edge)} players"
-    )
+    ids = [row["player_id"] for row in edge]
+    players = " and ".join(ids) if len(ids) < 3 else f"{len(ids)} players"
     return f"{words}; at equal points at the cut ({players}): {by}"
 
 
-def _noted(on: Mapping[str, str]) -> Sequence[Column]:
-    return (Column("on", "", True),) if any(on.values()) else ()
+def _noted(rows: Sequence[Row]) -> Sequence[Column]:
+    return (Column("on", "", True),) if any(row["on"] for row in rows) else ()
 
 
 def _print_groups(head: Row, rows: Sequence[Row], title: str, rest: str) -> None:
-    on = _going_on(head, rows)
-    columns = (*WHO, *RECORD, Column("points", "Points"), *_noted(on))
+    rows = [*_marked(head, rows)]
+    columns = (*WHO, *RECORD, Column("points", "Points"), *_noted(rows))
     print(shown(title), end="\n\n")
     for group, inside in groupby(rows, key=lambda row: row["group"]):
-        marked = [row | {"on": on[row["player_id"]]} for row in inside]
-        print_rows(marked, columns, f"Group {group}", lambda row: "bold" if row["goes_on"] else "")
+        print_rows(
+            [*inside], columns, f"Group {group}", lambda row: "bold" if row["goes_on"] else ""
+        )
 
 
 def _print_ladder(head: Row, rows: Sequence[Row], title: str, rest: str) -> None:
-    cut, on = rows[: ROWS_MAX if rest else None], _going_on(head, rows)
+    rows = [*_marked(head, rows)]
+    cut = rows[: ROWS_MAX if rest else None]
     flat = [
         row
         | {"change": f"{row['change']:+}" if row["change"] else "", "course": _course(row["elos"])}
-        | {"on": on[row["player_id"]]}
         for row in cut
     ]
     columns = (
@@ -309,7 +308,7 @@ def _print_ladder(head: Row, rows: Sequence[Row], title: str, rest: str) -> None
         Column("change", "Change"),
         Column("course", "Course", True),
         *RECORD,
-        *_noted(on),
+        *_noted(rows),
     )
     print_rows(flat, columns, title, first_is_bold)
     print_rest(len(rows) - len(cut), rest)
