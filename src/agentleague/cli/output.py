@@ -32,15 +32,15 @@ def say(sentence: str) -> None:
         print(printable(sentence), file=sys.stderr, flush=True)
 
 
-def write_to_change(file: Path, text: str, then: str, command: str) -> None:
+def write_to_change(
+    file: Path, text: str, then: str, command: str, *, advice: str = "; choose another name"
+) -> None:
     """Write a new file for the user to change, and say what to do with it then."""
     try:
         with file.open("x", encoding="utf-8") as out:
             out.write(text)
     except FileExistsError:
-        raise click.ClickException(
-            f"{file} exists already and is not changed; choose another name"
-        ) from None
+        raise click.ClickException(f"{file} exists already and is not changed{advice}") from None
     say(f"{file} is written. Change it as you like, then {then} with:")
     say(f"  {command}")
 

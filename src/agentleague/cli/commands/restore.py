@@ -36,8 +36,7 @@ def command(file: Path, directory: JournalPlace) -> None:
             said = f"it says row {manifest.rows}, and its journal ends with row {len(rows)}"
             raise Damaged(f"{file} is not as it was written: {said}")
         there = copy_league(found, directory)
-    when = shown(manifest.written_at)
-    print(shown(f"{there} holds {how_far(league)}, as of {when}."))
+    print(shown(f"{there} holds {how_far(league)}, as of {manifest.written_at}."))
     where = shlex.quote(str(there))
     say(f"Check it with: league verify {where}")
     if not manifest.has_secrets:

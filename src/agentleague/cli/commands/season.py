@@ -167,15 +167,8 @@ def _is_past(start_at: object) -> bool:
 def _write(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     shown = shlex.quote(str(directory))
-    try:
-        with (directory / SEASON_NAME).open("x", encoding="utf-8") as out:
-            out.write(PAGE.format(shown))
-    except FileExistsError:
-        raise click.ClickException(
-            f"{directory / SEASON_NAME} exists already and is not changed"
-        ) from None
-    say(f"{directory / SEASON_NAME} is written. Change it as you like, then begin with:")
-    say(f"  league season {shown}")
+    file, use = directory / SEASON_NAME, f"league season {shown}"
+    output.write_to_change(file, PAGE.format(shown), "begin", use, advice="")
 
 
 def print_season(directory: Path, *, as_json: bool = False) -> None:
