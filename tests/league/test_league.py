@@ -100,6 +100,7 @@ def test_a_league_goes_through_the_states_of_the_documents():
 def test_a_match_is_open_from_its_round_until_it_is_closed():
     decisions = Decisions(4).start()
     assert decisions.league.open_matches == {"R1M1", "R1M2"}
+    assert decisions.league.next_round() is None  # It would not be known how the first one ended.
 
     decisions.lock([], [("P01", "left")])
     assert decisions.league.open_matches == {"R1M1", "R1M2"}

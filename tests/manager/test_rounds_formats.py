@@ -41,7 +41,7 @@ class Knockout(Format):
     def begin(self, entrants, options):
         return None
 
-    def next_round(self, played, playing, entrants, options, seed):
+    def next_round(self, played, entrants, options):
         matches = [match for each in played.results for match in each.matches]
         out = {match.players[match.winner == match.players[0]] for match in matches}
         players = [each.player_id for each in entrants]
@@ -51,7 +51,7 @@ class Knockout(Format):
         pairs = tuple(zip(left[::2], left[1::2], strict=False))
         return Round(played.rounds + 1, pairs, tuple(left[2 * len(pairs) :]))
 
-    def merits(self, played, entrants, options, seed):
+    def merits(self, played, entrants, options):
         """The winner of the last match, which nobody else won, is first."""
         if not played.rounds:
             return {}
@@ -69,13 +69,13 @@ class Repeated(Knockout):
         rounds = options["rounds"]
         return Totals(rounds, 2 * rounds)
 
-    def next_round(self, played, playing, entrants, options, seed):
+    def next_round(self, played, entrants, options):
         self.played = played
         if played.rounds == options["rounds"]:
             return Done()
         return Round(played.rounds + 1, (("P01", "P02"), ("P03", "P04")), ("P05",))
 
-    def merits(self, played, entrants, options, seed):
+    def merits(self, played, entrants, options):
         return {}
 
 

@@ -19,7 +19,6 @@ from agentleague.league.formats.format import (
     Round,
     Stage,
     Totals,
-    Wait,
 )
 from agentleague.league.formats.stages import (
     FORMATS,
@@ -175,11 +174,12 @@ class League:
         """Whether it is over and may have been shorter than was thought: players may leave."""
         return self.phase is Phase.COMPLETED and not self.is_fixed and not self.aborted
 
-    def next_round(self) -> Round | Wait | NextStage | Done:
-        """What comes after the rounds that have ended."""
-        playing = [self.matches[match_id].players for match_id in sorted(self.open_matches)]
+    def next_round(self) -> Round | NextStage | Done | None:
+        """What comes after the rounds that have ended; None: a match is not over."""
+        if self.open_matches:
+            return None
         removed = self.roster.removed.keys()
-        following = self.progress.next_round(playing, removed)
+        following = self.progress.next_round(removed)
         if not isinstance(following, Done):
             return following
         ranked = [row.player_id for row in self.table.rows()]

@@ -189,7 +189,7 @@ def _table(league: League, begun: Begun) -> Table:
     if begun.stage == league.progress.stage:
         return league.table
     table = league.new_table()
-    merits = begun.format.merits(begun.played, begun.field, begun.options, 0)
+    merits = begun.format.merits(begun.played, begun.field, begun.options)
     if begun.stage > 1:
         merits = merits or begun.scores()
     table.rank_by({player_id: (begun.stage, merit) for player_id, merit in merits.items()})
@@ -272,7 +272,7 @@ def _goers(league: League, begun: Begun, rows: Sequence[Row]) -> Set[str]:
     if after:
         return {each.player_id for each in after[0].field}
     ranked = [row["player_id"] for row in rows if row["player_id"] not in begun.played.removed]
-    return {*begun.format.advancing(ranked, begun.field, begun.options, 0)}
+    return {*begun.format.advancing(ranked, begun.field, begun.options)}
 
 
 def _in_groups(league: League, begun: Begun) -> list[Row]:

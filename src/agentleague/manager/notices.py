@@ -257,7 +257,7 @@ def nobody_left_out(progress: StageProgress) -> str:
     field, options, stage = progress.field, progress.options, progress.stage
     players = [each.player_id for each in field]
     is_cut = stage < len(progress.stages) and options["advance"]
-    if not is_cut or len(progress.format.advancing(players, field, options, 0)) < len(field):
+    if not is_cut or len(progress.format.advancing(players, field, options)) < len(field):
         return ""
     title, following = (each.lower() for each in titles(progress.stages)[stage - 1 : stage + 1])
     return (

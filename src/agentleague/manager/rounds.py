@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from agentleague.league import events
 from agentleague.league.adjudicator import Adjudicator
-from agentleague.league.formats.format import Done, Round, Stage, Wait
+from agentleague.league.formats.format import Done, Round, Stage
 from agentleague.league.formats.stages import NextStage, misfit, seeded
 from agentleague.league.league import League, Phase
 from agentleague.manager import keys, notices
@@ -199,7 +199,7 @@ class Rounds:
 
     # A stage
 
-    def _following(self) -> Round | Wait | Done:
+    def _following(self) -> Round | Done:
         """What comes next: who came late is in it, and after the end of a stage the next begins."""
         league = self._league
         self._check_the_time()
@@ -217,7 +217,7 @@ class Rounds:
             self._step.notify(notices.stage_begun(league))
             self._tell_excess()
             following = league.next_round()
-        assert not isinstance(following, NextStage), "a stage that has begun has no round"
+        assert isinstance(following, Round | Done), "a match is open, or a stage has no round"
         return following
 
     def _tell_excess(self) -> None:
@@ -372,7 +372,7 @@ class Rounds:
         told = [(agent_id, message) for agent_id in everybody]
         self._step.outbox.send(told, keys.RoundEndTold(round_id), seq)
 
-    def _go_on(self, following: Round | Wait | Done) -> None:
+    def _go_on(self, following: Round | Done) -> None:
         """Do what the format says after a round."""
         league = self._league
         if isinstance(following, Done):
@@ -386,7 +386,6 @@ class Rounds:
         elif league.paused or (self.is_trial and league.round_id):
             self._is_waiting = True
         else:
-            assert isinstance(following, Round), "a format waits although no match is open"
             self._announce(following)
 
     def end_pause(self) -> None:

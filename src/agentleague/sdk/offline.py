@@ -123,7 +123,7 @@ class OfflineLeague:
         self._end()
 
     def _next_round(self) -> Round | Done:
-        following = self.progress.next_round((), frozenset())
+        following = self.progress.next_round(frozenset())
         if isinstance(following, Done):
             ranked = [row.player_id for row in self.table.rows()]
             stage = self.progress.next_stage(ranked, frozenset(), ())
@@ -131,7 +131,6 @@ class OfflineLeague:
                 self.progress.begin(stage.players, {})
                 self.table.rank_by(self.progress.merits())
                 return self._next_round()
-        assert isinstance(following, Round | Done), "a format waits although no match is open"
         return following
 
     def _match(self, match_id: str, players: Players, rows: dict[str, Standing]) -> PlayedMatch:

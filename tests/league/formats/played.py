@@ -38,7 +38,7 @@ class Stage:
         return Played(len(self.results), self.results, self.removed, is_time_up=self.is_time_up)
 
     def next(self):
-        return self.format.next_round(self.played, (), self.entrants, self.options, 0)
+        return self.format.next_round(self.played, self.entrants, self.options)
 
     def play(self, result_of=better):
         """Play the next round; None if there is none."""
@@ -64,4 +64,4 @@ class Stage:
 
     @property
     def merits(self):
-        return self.format.merits(self.played, self.entrants, self.options, 0)
+        return self.format.merits(self.played, self.entrants, self.options)

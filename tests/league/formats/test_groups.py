@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from agentleague.league.formats.format import Done, Played, Round, Totals, Wait
+from agentleague.league.formats.format import Done, Played, Round, Totals
 from agentleague.league.formats.groups import GROUPS, groups_of
 from agentleague.league.formats.knockout import KNOCKOUT, slots
 from agentleague.league.formats.round_robin import ROUND_ROBIN
@@ -29,7 +29,7 @@ def first_round(number, groups, advance, ranked=None):
     """Who goes on, by seed, and who meets whom first, if the table is in the order of seeds."""
     own = stage(number, groups, advance=advance)
     ranked = ranked or [each.player_id for each in own.entrants]
-    seeded = GROUPS.advancing(ranked, own.entrants, own.options, 0)
+    seeded = GROUPS.advancing(ranked, own.entrants, own.options)
     by_seed = [each for name in seeded for each in own.entrants if each.player_id == name]
     return seeded, Stage(KNOCKOUT, by_seed).next().pairings
 
@@ -53,7 +53,7 @@ def test_each_group_is_a_round_robin_and_all_are_played_at_the_same_time():
     groups = groups_of(own.entrants, own.options)
     assert len(rounds) == 6
     for each in rounds:
-        parts = [ROUND_ROBIN.planned(each.round_id, group, own.options, 0) for group in groups]
+        parts = [ROUND_ROBIN.planned(each.round_id, group, own.options) for group in groups]
         assert each.pairings == parts[0].pairings + parts[1].pairings
 
 
@@ -73,7 +73,7 @@ def test_everybody_meets_everybody_of_its_group_and_nobody_else(number, groups, 
     for each in rounds:
         busy = [player for pairing in each.pairings for player in pairing] + [*each.byes]
         assert len(busy) == len(set(busy))
-        assert each == GROUPS.planned(each.round_id, own.entrants, own.options, 0)
+        assert each == GROUPS.planned(each.round_id, own.entrants, own.options)
 
 
 def test_a_smaller_group_is_ready_before_the_others():
@@ -142,7 +142,7 @@ def test_all_go_on_also_from_groups_of_different_sizes():
     own = stage(7, 3, advance=0)
     ranked = [each.player_id for each in own.entrants]
 
-    seeded = GROUPS.advancing(ranked, own.entrants, own.options, 0)
+    seeded = GROUPS.advancing(ranked, own.entrants, own.options)
 
     assert (seeded[:3], sorted(seeded[3:6]), seeded[6:]) == (ranked[:3], ranked[3:6], ranked[6:])
 
@@ -150,16 +150,13 @@ def test_all_go_on_also_from_groups_of_different_sizes():
 def test_one_group_may_send_on_one_or_all():
     assert first_round(4, 1, 4)[0] == ["P01", "P02", "P03", "P04"]
     own = stage(4, 1, advance=1)
-    assert GROUPS.advancing(["P03", "P01", "P02", "P04"], own.entrants, own.options, 0) == ["P03"]
+    assert GROUPS.advancing(["P03", "P01", "P02", "P04"], own.entrants, own.options) == ["P03"]
 
 
-def test_no_round_follows_while_a_match_is_not_over_or_after_the_last():
+def test_no_round_follows_after_the_last():
     own = stage(4, 2)
 
-    playing = [("P01", "P04")]
-
-    assert GROUPS.next_round(own.played, playing, own.entrants, own.options, 0) == Wait()
-    assert GROUPS.next_round(Played(1), (), own.entrants, own.options, 0) == Done()
+    assert GROUPS.next_round(Played(1), own.entrants, own.options) == Done()
 
 
 @pytest.mark.parametrize(
@@ -177,7 +174,7 @@ def test_all_of_two_groups_of_two_thousand_go_on_at_once():
     players = entrants(4_000)
     ranked = [each.player_id for each in players]
 
-    seeded = GROUPS.advancing(ranked, players, {"groups": 2, "advance": 0}, 0)
+    seeded = GROUPS.advancing(ranked, players, {"groups": 2, "advance": 0})
 
     assert sorted(seeded) == sorted(ranked)
 
@@ -191,4 +188,4 @@ def test_of_a_group_that_is_smaller_than_those_who_go_on_all_go_on():
     )
     assert not GROUPS.excess(12, own.options)
     ranked = [each.player_id for each in own.entrants]
-    assert sorted(GROUPS.advancing(ranked, own.entrants, own.options, 0)) == ranked
+    assert sorted(GROUPS.advancing(ranked, own.entrants, own.options)) == ranked

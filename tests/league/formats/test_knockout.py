@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentleague.league.formats.format import Done, Wait
+from agentleague.league.formats.format import Done
 from agentleague.league.formats.knockout import KNOCKOUT, bracket, round_name, slots
 from league.formats.played import DOUBLE_FORFEIT, DRAW, NO_CONTEST, Stage, better
 
@@ -77,14 +77,6 @@ def test_if_the_better_seed_wins_the_best_seeds_come_furthest(number):
     merits = stage.merits
     by_seed = [merits[each.player_id] for each in stage.entrants]
     assert by_seed == sorted(by_seed, reverse=True)
-
-
-def test_nobody_plays_on_while_a_match_is_not_over():
-    stage = cup(4)
-
-    playing = [("P02", "P03")]
-
-    assert KNOCKOUT.next_round(stage.played, playing, stage.entrants, stage.options, 0) == Wait()
 
 
 @pytest.mark.parametrize(

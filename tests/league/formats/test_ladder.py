@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentleague.league.formats.format import Done, Entrant, Totals, Wait
+from agentleague.league.formats.format import Done, Entrant, Totals
 from agentleague.league.formats.ladder import LADDER, change, elos
 from agentleague.league.formats.stages import StageProgress, plan
 from agentleague.league.standings import Points
@@ -174,14 +174,6 @@ def test_it_ends_when_fewer_than_two_are_left():
     assert stage.next() == Done()
 
 
-def test_no_round_follows_while_a_match_is_not_over():
-    stage = ladder(4)
-
-    playing = [("P01", "P02")]
-
-    assert LADDER.next_round(stage.played, playing, stage.entrants, stage.options, 0) == Wait()
-
-
 @pytest.mark.parametrize(
     ("players", "options", "totals"),
     [
@@ -256,18 +248,18 @@ def test_a_round_is_counted_once_and_all_again_after_a_ruling():
     league = StageProgress(plan([{"format": "ladder", "rounds": 9}]), Points())
     league.begin(["P01", "P02", "P03"], {})
     for _ in range(3):
-        following = league.next_round([], set())
+        following = league.next_round(set())
         league.end_round([match(each, each[0]) for each in following.pairings], following.byes)
     before, first = league.merits(), league.results[0]
 
     league.results[0] = None  # Who looks at it again fails.
     league.join("P04")
-    following = league.next_round([], set())
+    following = league.next_round(set())
     assert len(following.pairings) == 2
     assert league.merits() == before | {"P04": (1, 1500)}
 
     league.results[0] = first
     league.replace(1, 0, match(first.matches[0].players, NO_CONTEST))
     played = league.played(set())._replace(counted=None)
-    again = LADDER.merits(played, league.field, league.options, 0)
+    again = LADDER.merits(played, league.field, league.options)
     assert league.merits() == {each: (1, elo) for each, elo in again.items()} != before

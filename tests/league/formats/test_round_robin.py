@@ -4,7 +4,7 @@ from itertools import combinations, groupby
 
 import pytest
 
-from agentleague.league.formats.format import Done, Entrant, Played, Round, Totals, Wait
+from agentleague.league.formats.format import Done, Entrant, Played, Round, Totals
 from agentleague.league.formats.round_robin import ROUND_ROBIN
 
 SIZES = range(2, 101)
@@ -23,7 +23,7 @@ def rounds(number, cycles=1):
     entrants, options, found = field(number), {"cycles": cycles}, []
     while True:
         played = Played(len(found))
-        following = ROUND_ROBIN.next_round(played, (), entrants, options, 0)
+        following = ROUND_ROBIN.next_round(played, entrants, options)
         if isinstance(following, Done):
             return found
         found.append(following)
@@ -133,14 +133,14 @@ def test_match_ids_count_from_one_in_each_round():
 
 
 def test_one_round_of_ten_thousand_players_is_computed_alone():
-    each = ROUND_ROBIN.planned(7_777, field(10_000), {"cycles": 1}, 0)
+    each = ROUND_ROBIN.planned(7_777, field(10_000), {"cycles": 1})
 
     assert len({player for pairing in each.pairings for player in pairing}) == 10_000
     assert each.byes == ()
 
 
 def test_a_planned_round_is_the_one_that_comes():
-    planned = [ROUND_ROBIN.planned(n, field(9), {"cycles": 2}, 0) for n in range(18, 0, -1)]
+    planned = [ROUND_ROBIN.planned(n, field(9), {"cycles": 2}) for n in range(18, 0, -1)]
 
     assert planned[::-1] == rounds(9, cycles=2)
 
@@ -153,12 +153,4 @@ def test_fewer_than_two_players_are_refused_in_a_sentence():
 
 def test_there_is_no_round_outside_the_league():
     for round_id in (-1, 0, 7):
-        assert ROUND_ROBIN.planned(round_id, field(4), {"cycles": 2}, 0) is None
-
-
-def test_no_round_follows_while_a_match_is_not_over():
-    playing = [("P01", "P02")]
-
-    following = ROUND_ROBIN.next_round(Played(0), playing, field(4), {"cycles": 1}, 0)
-
-    assert following == Wait()
+        assert ROUND_ROBIN.planned(round_id, field(4), {"cycles": 2}) is None

@@ -62,7 +62,7 @@ def test_several_come_at_different_times():
 def test_there_is_no_round_outside_the_league():
     for round_id in (-1, 0, 9):
         players = [*entrants(4), *late(2)]
-        assert ROUND_ROBIN.planned(round_id, players, {"cycles": 2}, 0) is None
+        assert ROUND_ROBIN.planned(round_id, players, {"cycles": 2}) is None
 
 
 def test_two_must_be_there_from_the_start():

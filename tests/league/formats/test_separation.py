@@ -14,7 +14,6 @@ from agentleague.league.formats.format import (
     PlayedMatch,
     PlayedRound,
     Round,
-    Wait,
 )
 from agentleague.league.formats.round_robin import ROUND_ROBIN
 from agentleague.league.formats.separation import neighbours_are_separated
@@ -163,7 +162,7 @@ def rounds(names, options, winner_of, removed=frozenset()):
     results, entrants = [], names if isinstance(names, list) else field(names)
     while True:
         played = Played(len(results), results, removed)
-        following = ROUND_ROBIN.next_round(played, (), entrants, options, 0)
+        following = ROUND_ROBIN.next_round(played, entrants, options)
         if isinstance(following, Done):
             return len(results)
         assert isinstance(following, Round)
@@ -216,8 +215,6 @@ def test_such_a_round_robin_pairs_by_results_and_nobody_knows_its_length():
     assert not ROUND_ROBIN.pairs_by_results(off)
     assert ROUND_ROBIN.begin(field("ABC"), OPTIONS) is None
     assert ROUND_ROBIN.begin(field("ABC"), off) == (3, 3)
-    waiting = ROUND_ROBIN.next_round(Played(0), [("A", "B")], field("ABC"), OPTIONS, 0)
-    assert waiting == Wait()
 
 
 def test_a_maximum_below_what_is_asked_for_is_said_before_anything_starts():

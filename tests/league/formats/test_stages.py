@@ -111,7 +111,7 @@ def test_a_format_knows_its_rounds_before_unless_it_pairs_by_results(name):
     stage, *_ = plan([{"format": name}])
     field = [Entrant(f"P{n:02}") for n in range(1, 9)]
 
-    planned = FORMATS[name].planned(1, field, stage.options, 0)
+    planned = FORMATS[name].planned(1, field, stage.options)
 
     assert (planned is None) == FORMATS[name].pairs_by_results(stage.options)
 
@@ -120,17 +120,17 @@ def test_after_the_last_round_of_a_stage_the_best_go_on_and_rounds_count_on():
     progress = StageProgress(plan(TWO), Points())
     progress.begin(["P01", "P02", "P03"], {"P03": 1700})
     for _ in range(3):
-        planned = progress.next_round((), set())
+        planned = progress.next_round(set())
         progress.end_round(won(planned), planned.byes)
 
-    assert progress.next_round((), set()) == Done()
+    assert progress.next_round(set()) == Done()
     assert progress.totals is None  # The last stage may be longer than anybody knows.
     following = progress.next_stage(["P03", "P01", "P02"], {"P01"}, ["P04"])
     assert following == NextStage(2, ["P03", "P02", "P04"])
     progress.begin(["P03", "P02"], {})
 
     assert progress.field[0].elo == 1700
-    assert progress.next_round((), set()) == Round(4, (("P03", "P02"),))
+    assert progress.next_round(set()) == Round(4, (("P03", "P02"),))
     assert progress.totals == (5, 5)
     assert progress.merits() == {"P02": (2, 0), "P03": (2, 0)}  # P01 is in no later stage.
     assert progress.next_stage(["P03", "P02"], set(), ()) == Done()

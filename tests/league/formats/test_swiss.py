@@ -15,7 +15,6 @@ from agentleague.league.formats.format import (
     PlayedRound,
     Round,
     Totals,
-    Wait,
 )
 from agentleague.league.formats.swiss import SWISS, Swiss
 from agentleague.league.formats.swiss_pairing import FIRST, SECOND, Candidate, pair
@@ -47,8 +46,8 @@ class Tournament:
     def played(self):
         return Played(len(self.results), self.results, frozenset(self.removed), self.points)
 
-    def next_round(self, playing=()):
-        return self.swiss.next_round(self.played, playing, self.entrants, self.options, 0)
+    def next_round(self):
+        return self.swiss.next_round(self.played, self.entrants, self.options)
 
     def play(self, decide):
         """Play one round; `decide` names the winner of each pairing."""
@@ -307,10 +306,6 @@ def test_as_many_rounds_as_are_allowed_can_always_be_played(number):
 
 def is_allowed(tournament):
     return not SWISS.excess(len(tournament.entrants), tournament.options)
-
-
-def test_no_round_follows_while_a_match_is_not_over():
-    assert Tournament(4).next_round(playing=[("P01", "P02")]) == Wait()
 
 
 def test_one_player_who_is_left_ends_it():

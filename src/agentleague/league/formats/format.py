@@ -1,8 +1,8 @@
 """The seam `Format`: who meets whom next, from what was played.
 
-A format is a pure function of what was played, is being played, the entrants, its options and a
-seed; it counts in integers, and `verify` computes every round again. A league has one or more
-stages, each with a format, which counts the rounds of its own stage from 1.
+A format is a pure function of what was played, the entrants and its options; it counts in integers,
+and `verify` computes every round again. A league has one or more stages, each with a format, which
+counts the rounds of its own stage from 1.
 """
 
 from abc import ABC, abstractmethod
@@ -35,6 +35,9 @@ class Entrant(NamedTuple):
     elo: int = ELO  # with which it began the league
 
 
+Entrants = Sequence[Entrant]
+
+
 class Round(NamedTuple):
     """What is played at the same time, and who has a bye."""
 
@@ -47,10 +50,6 @@ class Round(NamedTuple):
         """The pairings with the ids of their matches."""
         round_id = self.round_id
         return [(f"R{round_id}M{n}", players) for n, players in enumerate(self.pairings, start=1)]
-
-
-class Wait(Struct, frozen=True):
-    """The next round depends on matches that are not over."""
 
 
 class Done(Struct, frozen=True):
@@ -88,7 +87,7 @@ class Played(NamedTuple):
     # What was counted of these results, to go on from; it may get lost.
     counted: dict[str, Any] | None = None
 
-    def scores(self, entrants: Sequence[Entrant], bye_points: int) -> Mapping[str, int]:
+    def scores(self, entrants: Entrants, bye_points: int) -> Mapping[str, int]:
         """The points that each won in the stage."""
         counted = {} if self.counted is None else self.counted
         scores: dict[str, int] = counted.setdefault("scores", {})
@@ -140,7 +139,7 @@ ADVANCE = Option(0, "How many go on to the next stage; 0: all.")
 class Format(ABC):
     """One way to pair the players of a stage. It keeps no state.
 
-    A round begins when all matches before it are over: `Wait` while no match is open is an error.
+    A round begins when all matches before it are over.
     `options` given to a method are complete: every name that the format lists has a value.
     """
 
@@ -156,7 +155,7 @@ class Format(ABC):
         return True
 
     @abstractmethod
-    def begin(self, entrants: Sequence[Entrant], options: Options) -> Totals | None:
+    def begin(self, entrants: Entrants, options: Options) -> Totals | None:
         """How long a stage of these will be, if known. Raises ValueError if there can be none.
 
         Nobody can change the options once players have come: what is in `excess` is no error here.
@@ -170,29 +169,18 @@ class Format(ABC):
         return (Excess("advance", f"Of {players} players {advance} cannot go on", "all go on"),)
 
     @abstractmethod
-    def next_round(
-        self,
-        played: Played,
-        playing: Sequence[Players],
-        entrants: Sequence[Entrant],
-        options: Options,
-        seed: int,
-    ) -> Round | Wait | Done:
-        """The round after those that were played, while the matches in `playing` are not over.
+    def next_round(self, played: Played, entrants: Entrants, options: Options) -> Round | Done:
+        """The round after those that were played.
 
         A ruling may have changed a result after rounds that followed from it: what was paired since
         is a fact, which later rounds go on from.
         """
 
-    def planned(
-        self, round_id: int, entrants: Sequence[Entrant], options: Options, seed: int
-    ) -> Round | None:
+    def planned(self, round_id: int, entrants: Entrants, options: Options) -> Round | None:
         """A round that does not depend on results; None if there is none or it does."""
         return None
 
-    def merits(
-        self, played: Played, entrants: Sequence[Entrant], options: Options, seed: int
-    ) -> Mapping[str, int]:
+    def merits(self, played: Played, entrants: Entrants, options: Options) -> Mapping[str, int]:
         """What ranks the players before their points, more is better; empty: points alone rank.
 
         After the last round the one with the most, if it is one, wins. The same holds here as in
@@ -200,7 +188,7 @@ class Format(ABC):
         """
         return {}
 
-    def ending(self, played: Played, entrants: Sequence[Entrant], options: Options) -> str:
+    def ending(self, played: Played, entrants: Entrants, options: Options) -> str:
         """A sentence on why a stage that is over was not shorter or longer; empty: nothing to say.
 
         Whether it is over is not asked here.
@@ -212,7 +200,7 @@ class Format(ABC):
         return 0
 
     def advancing(
-        self, ranked: Sequence[str], entrants: Sequence[Entrant], options: Options, seed: int
+        self, ranked: Sequence[str], entrants: Entrants, options: Options
     ) -> Sequence[str]:
         """Who goes on to the next stage, by seed there, if the stage is over and this is its table.
 

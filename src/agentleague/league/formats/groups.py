@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 
-from agentleague.league.formats.format import Entrant, Excess, Late, Option, Options, Round, Totals
+from agentleague.league.formats.format import Entrant, Excess, Option, Options, Round, Totals
 from agentleague.league.formats.knockout import slots
 from agentleague.league.formats.round_robin import ROUND_ROBIN, RoundRobin
 
@@ -21,7 +21,7 @@ class Groups(RoundRobin):
         "cycles": ROUND_ROBIN.options["cycles"],
         "advance": Option(2, "How many of each group go on to the next stage; 0: all."),
     }
-    late: Late = "never"
+    late = "never"
 
     def begin(self, entrants: Sequence[Entrant], options: Options) -> Totals:
         """See Format; groups with too few players are a ValueError."""
@@ -43,19 +43,17 @@ class Groups(RoundRobin):
         has = f"the smallest group has {smallest}"
         return (Excess("advance", fault + has, "all of such a group go on"),)
 
-    def planned(
-        self, round_id: int, entrants: Sequence[Entrant], options: Options, seed: int
-    ) -> Round | None:
+    def planned(self, round_id: int, entrants: Sequence[Entrant], options: Options) -> Round | None:
         """The round of each group, in their order; in a group that is ready nobody has a bye."""
         groups = groups_of(entrants, options)
-        rounds = [ROUND_ROBIN.planned(round_id, each, options, seed) for each in groups]
+        rounds = [ROUND_ROBIN.planned(round_id, each, options) for each in groups]
         parts = [each for each in rounds if each]
         pairings = tuple(pairing for each in parts for pairing in each.pairings)
         byes = tuple(player for each in parts for player in each.byes)
         return Round(round_id, pairings, byes) if parts else None
 
     def advancing(
-        self, ranked: Sequence[str], entrants: Sequence[Entrant], options: Options, seed: int
+        self, ranked: Sequence[str], entrants: Sequence[Entrant], options: Options
     ) -> Sequence[str]:
         """First those of rank 1 in their groups, as the table has them, then those of rank 2, …
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from agentleague.league.formats.format import (
     ADVANCE,
     Done,
-    Entrant,
+    Entrants,
     Excess,
     Format,
     Option,
@@ -24,7 +24,6 @@ from agentleague.league.formats.format import (
     PlayedMatch,
     Players,
     Round,
-    Wait,
 )
 
 _NAMES = {1: "Final", 2: "Semi-finals", 4: "Quarter-finals"}
@@ -67,7 +66,7 @@ class Knockout(Format):
         "advance": ADVANCE,
     }
 
-    def begin(self, entrants: Sequence[Entrant], options: Options) -> None:
+    def begin(self, entrants: Entrants, options: Options) -> None:
         """See Format; nobody knows how many games a tie will have."""
         number = len(entrants)
         if number < 2:
@@ -83,17 +82,8 @@ class Knockout(Format):
         fault = f"A match for third place needs at least {WITH_THIRD} players, not {players}"
         return (Excess("third_place", fault, "there is none"), *more)
 
-    def next_round(
-        self,
-        played: Played,
-        playing: Sequence[Players],
-        entrants: Sequence[Entrant],
-        options: Options,
-        seed: int,
-    ) -> Round | Wait | Done:
+    def next_round(self, played: Played, entrants: Entrants, options: Options) -> Round | Done:
         """The next game of every tie that is not over, in the order of the bracket."""
-        if playing:
-            return Wait()
         cup = _Cup(played, entrants, options)
         *before, final = cup.rounds
         for level, ties in enumerate([*before, [*final, *cup.third]]):
@@ -106,9 +96,7 @@ class Knockout(Format):
                 return Round(played.rounds + 1, pairings, tuple(byes))
         return Done()
 
-    def merits(
-        self, played: Played, entrants: Sequence[Entrant], options: Options, seed: int
-    ) -> Mapping[str, int]:
+    def merits(self, played: Played, entrants: Entrants, options: Options) -> Mapping[str, int]:
         """Two for each round of the bracket before the last one it came to; one for place 3."""
         cup = _Cup(played, entrants, options)
         merits = {each: 2 * level for each, level in cup.came.items()}
@@ -122,7 +110,7 @@ class Knockout(Format):
 
 def bracket(
     played: Played,
-    entrants: Sequence[Entrant],
+    entrants: Entrants,
     options: Options,
     rounds_before: int = 0,
     running: Set[str] = frozenset(),
@@ -159,7 +147,7 @@ class _Cup:
     def __init__(
         self,
         played: Played,
-        entrants: Sequence[Entrant],
+        entrants: Entrants,
         options: Options,
         rounds_before: int = 0,
         running: Set[str] = frozenset(),

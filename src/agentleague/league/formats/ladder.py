@@ -9,9 +9,8 @@ from msgspec import Struct
 from agentleague.league.formats.format import (
     ADVANCE,
     Done,
-    Entrant,
+    Entrants,
     Format,
-    Late,
     Option,
     Options,
     Played,
@@ -20,7 +19,6 @@ from agentleague.league.formats.format import (
     Players,
     Round,
     Totals,
-    Wait,
 )
 
 # The expected score in thousandths, 1000 / (1 + 10 ** (-gap / 400)), of who is rated 0, 25, 50, …
@@ -50,9 +48,9 @@ class Ladder(Format):
         "k": Option(32, "How far one match moves a rating: half of it between equals.", 1, 400),
         "advance": ADVANCE,
     }
-    late: Late = "round"
+    late = "round"
 
-    def begin(self, entrants: Sequence[Entrant], options: Options) -> Totals | None:
+    def begin(self, entrants: Entrants, options: Options) -> Totals | None:
         """See Format; a ladder without a limit is a ValueError."""
         number = sum(each.from_round <= 1 for each in entrants)
         if number < 2:
@@ -66,17 +64,8 @@ class Ladder(Format):
         players = enumerate(pairwise([*came, end]), start=1)
         return Totals(end - 1, sum((until - since) * (n // 2) for n, (since, until) in players))
 
-    def next_round(
-        self,
-        played: Played,
-        playing: Sequence[Players],
-        entrants: Sequence[Entrant],
-        options: Options,
-        seed: int,
-    ) -> Round | Wait | Done:
+    def next_round(self, played: Played, entrants: Entrants, options: Options) -> Round | Done:
         """All who are free, by rating and then by seed; the neighbours meet."""
-        if playing:
-            return Wait()
         climbers = _climbers(played, entrants, options)
         free = [
             climbers[each.player_id]
@@ -91,17 +80,13 @@ class Ladder(Format):
         pairings = tuple(_seated(*pair) for pair in _pairs(free))
         return Round(played.rounds + 1, pairings, tuple(each.player_id for each in byes))
 
-    def merits(
-        self, played: Played, entrants: Sequence[Entrant], options: Options, seed: int
-    ) -> Mapping[str, int]:
+    def merits(self, played: Played, entrants: Entrants, options: Options) -> Mapping[str, int]:
         """The ratings."""
         climbers = _climbers(played, entrants, options)
         return {player_id: each.elo for player_id, each in climbers.items()}
 
 
-def elos(
-    played: Played, entrants: Sequence[Entrant], options: Options
-) -> Mapping[str, Sequence[int]]:
+def elos(played: Played, entrants: Entrants, options: Options) -> Mapping[str, Sequence[int]]:
     """For a view: each player's rating at the start, then after each round."""
     after: dict[str, list[int]] = {each.player_id: [] for each in entrants}
     for climbers in _rounds(played, entrants, options):
@@ -132,7 +117,7 @@ class _Climber(Struct):
 
 
 def _rounds(
-    played: Played, entrants: Sequence[Entrant], options: Options
+    played: Played, entrants: Entrants, options: Options
 ) -> Iterator[Mapping[str, _Climber]]:
     """All at the start and after each round; they are the same objects."""
     climbers = {each.player_id: _Climber(each.player_id, each.elo) for each in entrants}
@@ -142,9 +127,7 @@ def _rounds(
         yield climbers
 
 
-def _climbers(
-    played: Played, entrants: Sequence[Entrant], options: Options
-) -> Mapping[str, _Climber]:
+def _climbers(played: Played, entrants: Entrants, options: Options) -> Mapping[str, _Climber]:
     """All as they are now. A ladder can have very many rounds, so each is counted once."""
     counted = {} if played.counted is None else played.counted
     climbers: dict[str, _Climber] = counted.setdefault("climbers", {})

@@ -7,6 +7,7 @@ from agentleague.league.formats.format import (
     ADVANCE,
     Done,
     Entrant,
+    Entrants,
     Format,
     Late,
     Option,
@@ -15,7 +16,6 @@ from agentleague.league.formats.format import (
     Players,
     Round,
     Totals,
-    Wait,
 )
 from agentleague.league.formats.separation import SEATS, neighbours_are_separated
 
@@ -48,7 +48,7 @@ class RoundRobin(Format):
         """Every round is known from the start, unless results say when it is enough."""
         return bool(options.get("until"))
 
-    def begin(self, entrants: Sequence[Entrant], options: Options) -> Totals | None:
+    def begin(self, entrants: Entrants, options: Options) -> Totals | None:
         """See Format; fewer than two players in the first cycle is a ValueError."""
         totals = self.length(entrants, options["cycles"])
         if not options.get("until"):
@@ -60,7 +60,7 @@ class RoundRobin(Format):
             )
         return None
 
-    def length(self, entrants: Sequence[Entrant], cycles: int) -> Totals:
+    def length(self, entrants: Entrants, cycles: int) -> Totals:
         """Of so many cycles. Raises ValueError as `begin` does."""
         number = sum(each.from_round <= 1 for each in entrants)
         if number < 2:
@@ -69,27 +69,18 @@ class RoundRobin(Format):
         matches = sum(each.cycles * len(each.members) * (len(each.members) - 1) for each in eras)
         return Totals(last.first_round + last.cycles * last.turns - 1, matches // 2)
 
-    def next_round(
-        self,
-        played: Played,
-        playing: Sequence[Players],
-        entrants: Sequence[Entrant],
-        options: Options,
-        seed: int,
-    ) -> Round | Wait | Done:
+    def next_round(self, played: Played, entrants: Entrants, options: Options) -> Round | Done:
         """Rounds do not depend on results, but one ends before the next begins.
 
         With `until` results say after every second cycle, when all had both seats, if it is enough.
         """
-        if playing:
-            return Wait()
         if options.get("until"):
             if self._is_enough(played, entrants, options):
                 return Done()
             options = longest(options)
-        return self.planned(played.rounds + 1, entrants, options, seed) or Done()
+        return self.planned(played.rounds + 1, entrants, options) or Done()
 
-    def ending(self, played: Played, entrants: Sequence[Entrant], options: Options) -> str:
+    def ending(self, played: Played, entrants: Entrants, options: Options) -> str:
         """See Format: with `until`, whether it is clear who is better."""
         percent = options.get("until")
         if not percent:
@@ -101,7 +92,7 @@ class RoundRobin(Format):
             f"neighbours in the table who is better ({percent} %)."
         )
 
-    def _is_enough(self, played: Played, entrants: Sequence[Entrant], options: Options) -> bool:
+    def _is_enough(self, played: Played, entrants: Entrants, options: Options) -> bool:
         least, most = options["cycles"], options["cycles_max"]
         looks = range(least + least % SEATS, most + 1, SEATS)
         if played.rounds not in (self.length(entrants, cycles).rounds for cycles in looks):
@@ -110,9 +101,7 @@ class RoundRobin(Format):
         players = [each.player_id for each in entrants if each.player_id not in played.removed]
         return neighbours_are_separated(matches, players, played.points, options["until"])
 
-    def planned(
-        self, round_id: int, entrants: Sequence[Entrant], options: Options, seed: int
-    ) -> Round | None:
+    def planned(self, round_id: int, entrants: Entrants, options: Options) -> Round | None:
         """One round, without computing any other."""
         begun = [era for era in _eras(entrants, options["cycles"]) if era.first_round <= round_id]
         if not begun:
@@ -154,7 +143,7 @@ class _Era(NamedTuple):
         return len(self.members) - 1 + len(self.members) % 2
 
 
-def _eras(entrants: Sequence[Entrant], cycles: int) -> list[_Era]:
+def _eras(entrants: Entrants, cycles: int) -> list[_Era]:
     """All cycles. A new era begins with the first cycle in which somebody is new."""
     eras = [_Era(1, 0, cycles, [each for each in entrants if each.from_round <= 1])]
     for from_round in sorted({each.from_round for each in entrants}):

@@ -41,7 +41,7 @@ def reached(progress: StageProgress, removed: Mapping[str, int]) -> dict[str, Re
         if begun.format is KNOCKOUT:
             found |= _in_bracket(begun)
         elif begun.format is LADDER:
-            elos = LADDER.merits(begun.played, begun.field, begun.options, 0)
+            elos = LADDER.merits(begun.played, begun.field, begun.options)
             found |= {each: Reached(title, elo, f"Elo {elo}") for each, elo in elos.items()}
         else:
             scores = begun.scores() if begun.stage > 1 else {}

@@ -18,11 +18,9 @@ from agentleague.league.formats.format import (
     Played,
     PlayedMatch,
     PlayedRound,
-    Players,
     Round,
     Stage,
     Totals,
-    Wait,
 )
 from agentleague.league.formats.groups import GROUPS
 from agentleague.league.formats.knockout import KNOCKOUT
@@ -150,25 +148,22 @@ class StageProgress:
             self.results[round_id - 1] = self.results[round_id - 1]._replace(matches=changed)
             self._counted = {}
 
-    def next_round(
-        self, playing: Sequence[Players], removed: Set[str], seed: int = 0
-    ) -> Round | Wait | Done:
+    def next_round(self, removed: Set[str]) -> Round | Done:
         """What the format says after the rounds that have ended; Done if its stage is over."""
-        played = self.played(removed)
-        found = self.format.next_round(played, playing, self.field, self.options, seed)
+        found = self.format.next_round(self.played(removed), self.field, self.options)
         if isinstance(found, Round):
             return found._replace(round_id=self.began + found.round_id)
         return found
 
     def next_stage(
-        self, ranked: Sequence[str], removed: Set[str], latecomers: Sequence[str], seed: int = 0
+        self, ranked: Sequence[str], removed: Set[str], latecomers: Sequence[str]
     ) -> NextStage | Done:
         """Who is in the stage after this one; Done if there is none, or too few are left."""
         if self.stage == len(self.stages):
             return Done()
         inside = {each.player_id for each in self.field}
         ranked = [each for each in ranked if each in inside and each not in removed]
-        players = [*self.format.advancing(ranked, self.field, self.options, seed), *latecomers]
+        players = [*self.format.advancing(ranked, self.field, self.options), *latecomers]
         following, options = self._formats[self.stage], self._options[self.stage]
         try:
             following.begin([Entrant(each) for each in players], options)
@@ -176,11 +171,11 @@ class StageProgress:
             return Done()
         return NextStage(self.stage + 1, players)
 
-    def planned(self, round_id: int, seed: int = 0) -> Round | None:
+    def planned(self, round_id: int) -> Round | None:
         """A round that does not depend on results, of a league whose only stage is fixed."""
-        return self.format.planned(round_id, self.field, self.options, seed)
+        return self.format.planned(round_id, self.field, self.options)
 
-    def merits(self, removed: Set[str] = frozenset(), seed: int = 0) -> dict[str, tuple[int, int]]:
+    def merits(self, removed: Set[str] = frozenset()) -> dict[str, tuple[int, int]]:
         """What ranks the players before their points: the stage they reached, their merit in it.
 
         In a later stage of a format that knows no merits these are the points of that stage; in the
@@ -189,7 +184,7 @@ class StageProgress:
         if not self.stage:
             return {}
         played = self.played(removed)
-        found = self.format.merits(played, self.field, self.options, seed)
+        found = self.format.merits(played, self.field, self.options)
         if not found and self.stage == 1:
             return {}
         found = found or played.scores(self.field, self.bye_points())
@@ -353,7 +348,7 @@ def misfit(
             found.begin(entrants, stage.options)
             for each in found.excess(len(field), stage.options) if is_known else ():
                 raise ValueError(f"{each.fault}: lower {each.option}.")
-            field = list(found.advancing(field, entrants, stage.options, 0))
+            field = list(found.advancing(field, entrants, stage.options))
         except ValueError as error:
             where = f"stage {number} ({found.name}): " if len(stages) > 1 else ""
             return f"{where}{error}"

@@ -5,17 +5,14 @@ from collections.abc import Mapping, Sequence
 from agentleague.league.formats.format import (
     ADVANCE,
     Done,
-    Entrant,
+    Entrants,
     Excess,
     Format,
-    Late,
     Option,
     Options,
     Played,
-    Players,
     Round,
     Totals,
-    Wait,
 )
 from agentleague.league.formats.swiss_pairing import FIRST, SECOND, Candidate, pair
 from agentleague.league.standings import Points
@@ -37,9 +34,9 @@ class Swiss(Format):
         "advance": ADVANCE,
     }
     tie_breaks = ("buchholz", "sonneborn_berger", "wins", "technical_losses")
-    late: Late = "round"
+    late = "round"
 
-    def begin(self, entrants: Sequence[Entrant], options: Options) -> Totals:
+    def begin(self, entrants: Entrants, options: Options) -> Totals:
         """See Format. Fewer than two players is a ValueError."""
         number, rounds = len(entrants), self._rounds(entrants, options)
         if number < 2:
@@ -55,17 +52,8 @@ class Swiss(Format):
         fault = f"A Swiss of {players} players has at most {can}, not {rounds}"
         return (Excess("rounds", fault, f"it plays {most}"), *more(players, options))
 
-    def next_round(
-        self,
-        played: Played,
-        playing: Sequence[Players],
-        entrants: Sequence[Entrant],
-        options: Options,
-        seed: int,
-    ) -> Round | Wait | Done:
+    def next_round(self, played: Played, entrants: Entrants, options: Options) -> Round | Done:
         """See Format. It ends early if those who are left have all met, or one is left."""
-        if playing:
-            return Wait()
         if played.rounds >= self._rounds(entrants, options):
             return Done()
         candidates = _candidates(played, entrants, self.bye_points(played.points, options))
@@ -78,7 +66,7 @@ class Swiss(Format):
         """See Format."""
         return {"win": points.win, "draw": points.draw, "none": 0}[options["bye"]]
 
-    def _rounds(self, entrants: Sequence[Entrant], options: Options) -> int:
+    def _rounds(self, entrants: Entrants, options: Options) -> int:
         """Without a number, as many as a knockout of those who were there at first would have."""
         at_first = sum(each.from_round <= 1 for each in entrants)
         return min(options["rounds"] or (at_first - 1).bit_length(), self.most_rounds(at_first))
@@ -92,7 +80,7 @@ class Swiss(Format):
         return 2 * ((players + 1) // 4) + 1
 
 
-def _candidates(played: Played, entrants: Sequence[Entrant], bye_points: int) -> list[Candidate]:
+def _candidates(played: Played, entrants: Entrants, bye_points: int) -> list[Candidate]:
     """Who plays the next round, by rank."""
     scores = played.scores(entrants, bye_points)
     seats: dict[str, list[int]] = {player_id: [] for player_id in scores}
