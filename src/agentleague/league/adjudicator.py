@@ -16,15 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from agentleague.errors import (
-    UNREACHABLE,
-    DuplicateReport,
-    IllegalMove,
-    LeagueError,
-    MatchMismatch,
-    UnexpectedMessage,
-    WrongType,
-)
+from agentleague import errors
 from agentleague.games.game import Game, Outcome
 from agentleague.league.events import Disputed, LossAccepted, MatchClosed, MatchDecided, MatchLocked
 from agentleague.league.league import League, Phase
@@ -63,7 +55,7 @@ class Decision(Struct, frozen=True):
     """What is recorded, what is answered, and whether the answer names the result's row."""
 
     events: Sequence[Event]
-    answer: LockResponse | MatchResultAck | LeagueError
+    answer: LockResponse | MatchResultAck | errors.LeagueError
     receipt: bool = False
     again: str = ""  # why the match is to be given out again
     claimed: Forfeits = ()  # what the next referee is to confirm
@@ -122,14 +114,14 @@ class Adjudicator:
         if record.decided or 0 <= request.index < len(record.locks):
             return self._standing(record, request.index)
         if request.forfeits and self._is_our_fault(record, request):
-            refusal = MatchMismatch(
+            refusal = errors.MatchMismatch(
                 f"neither player of {record.match_id} was reached; it is given out again",
                 epoch=record.epoch + 1,
             )
-            return Decision((), refusal, again=UNREACHABLE)
+            return Decision((), refusal, again=errors.UNREACHABLE)
         try:
             event = self._decide(record, request)
-        except LeagueError as error:
+        except errors.LeagueError as error:
             return Decision((), error)
         if isinstance(event, MatchLocked):
             return Decision((event,), _drawn(event))
@@ -190,12 +182,12 @@ class Adjudicator:
     def _decide(self, record: MatchRecord, request: LockRequest) -> MatchLocked | MatchDecided:
         locked = record.locks[-1].moves if record.locks else []
         if request.moves[: len(locked)] != locked:
-            raise WrongType(
+            raise errors.WrongType(
                 "LOCK_REQUEST.moves: they differ from those of the lock before", field="moves"
             )
         computed = compute_result(self._setup(record), request.moves, request.forfeits)
         if computed.index != request.index or request.index != len(record.locks):
-            raise WrongType(
+            raise errors.WrongType(
                 f"LOCK_REQUEST.index: {request.index}, but it is lock {computed.index} "
                 "of the match",
                 field="index",
@@ -213,7 +205,7 @@ class Adjudicator:
         """The result, unless another referee is to confirm that somebody forfeited."""
         if event.forfeits and self._is_alone(record, referee_id):
             if not record.claimed_by and another(record):
-                refusal = MatchMismatch(
+                refusal = errors.MatchMismatch(
                     f"another referee is asked about {record.match_id}", epoch=record.epoch + 1
                 )
                 return _to_be_confirmed(referee_id, event.forfeits, refusal)
@@ -241,10 +233,12 @@ class Adjudicator:
     ) -> Decision:
         """A referee that locks must lock first; any other is believed, and the match is marked."""
         if self._league.roster.referees[referee_id].locks:
-            return Decision((), UnexpectedMessage("lock the moves before you report the result"))
+            return Decision(
+                (), errors.UnexpectedMessage("lock the moves before you report the result")
+            )
         try:
             result, doubt = believed(self._setup(record), report)
-        except LeagueError as error:
+        except errors.LeagueError as error:
             return Decision((), error)
         ack = MatchResultAck(match_id=record.match_id, round_id=record.round_id)
         is_alone = result.status == "TECHNICAL_LOSS" and self._is_alone(record, referee_id)
@@ -271,7 +265,7 @@ class Adjudicator:
         self, record: MatchRecord | None, referee_id: str, message: LockRequest | MatchResultReport
     ) -> Decision:
         match_id, epoch = message.match_id, message.epoch
-        refusal = MatchMismatch(
+        refusal = errors.MatchMismatch(
             f"match {match_id!r} is unknown or not assigned to {referee_id}", match_id=match_id
         )
         # It may have been assigned to it in rows that were lost.
@@ -292,25 +286,26 @@ class Adjudicator:
         is_first = record.claimed_by in ("", referee_id)
         return is_first and self._league.roster.referees[referee_id].anyone
 
-    def _set_aside(self, record: MatchRecord) -> MatchMismatch:
+    def _set_aside(self, record: MatchRecord) -> errors.MatchMismatch:
         why = f"this referee was set aside; {record.match_id} is not its own any more"
-        return MatchMismatch(why)
+        return errors.MatchMismatch(why)
 
     def _is_our_fault(self, record: MatchRecord, request: LockRequest) -> bool:
         """Neither player was reached: the first time, that is blamed on the referee."""
         return (
-            {(player_id, UNREACHABLE) for player_id in record.players} == set(request.forfeits)
+            {(player_id, errors.UNREACHABLE) for player_id in record.players}
+            == set(request.forfeits)
             and not record.unreached
             and not any(map(self._league.is_suspended, record.players))
         )
 
-    def _old_epoch(self, record: MatchRecord) -> MatchMismatch:
+    def _old_epoch(self, record: MatchRecord) -> errors.MatchMismatch:
         """The match has another referee; this one may still tell its players the result."""
         told: dict[str, Any] = {"epoch": record.epoch}
         if record.decided:
             standing = self._result(record, record.decided)
             told |= {"result": standing.result, "draw": standing.draw}
-        return MatchMismatch(f"{record.match_id} is in epoch {record.epoch} now", **told)
+        return errors.MatchMismatch(f"{record.match_id} is in epoch {record.epoch} now", **told)
 
     def _reveal(self, match_id: str) -> str:
         """The seed, in the row that holds the result; it is not needed any more."""
@@ -339,7 +334,7 @@ class Adjudicator:
 
 
 def _to_be_confirmed(
-    referee_id: str, claimed: Forfeits, answer: MatchResultAck | LeagueError
+    referee_id: str, claimed: Forfeits, answer: MatchResultAck | errors.LeagueError
 ) -> Decision:
     """A match is taken from a player by the word of two, if nobody vouches for the first."""
     lost = " and ".join(player_id for player_id, _ in claimed)
@@ -351,11 +346,11 @@ def _drawn(event: MatchLocked) -> LockResponse:
     return LockResponse(event.match_id, event.index, event.value, event.moves)
 
 
-def duplicate_report(record: MatchRecord, why: str) -> DuplicateReport:
+def duplicate_report(record: MatchRecord, why: str) -> errors.DuplicateReport:
     """The refusal of a further report, with the time of the one that counts, where it is known."""
     at = record.closing.reported_at if record.closing else UNSET
     known = {"previous_report_time": at} if at else {}
-    return DuplicateReport(f"{record.match_id} {why}", match_id=record.match_id, **known)
+    return errors.DuplicateReport(f"{record.match_id} {why}", match_id=record.match_id, **known)
 
 
 def _closing(record: MatchRecord, decided: MatchDecided, report: MatchResultReport) -> MatchClosed:
@@ -403,7 +398,7 @@ def believed(setup: MatchSetup, report: MatchResultReport) -> tuple[GameResult, 
     """
     winner, details = report.result.winner, report.result.details
     if winner is not None and winner not in setup.players:
-        raise WrongType(
+        raise errors.WrongType(
             f"MATCH_RESULT_REPORT.result.winner: {winner!r} does not play this match",
             field="result.winner",
         )
@@ -500,7 +495,7 @@ def _against_the_rules(setup: MatchSetup, result: ReportedResult) -> str:
     """What the game says, if one turn of it decides and the report has all of that turn."""
     try:
         outcome = _played(setup, _moves(setup, result), result.details.drawn_number)
-    except IllegalMove as error:
+    except errors.IllegalMove as error:
         return str(error)
     except Exception:  # The game is a plug-in, and the moves come from outside.
         return "the game stumbled over its choices"
@@ -529,7 +524,7 @@ def _played(setup: MatchSetup, moves: Mapping[str, Any], number: int | None) -> 
     for seat in sorted(movers & moves.keys()):
         setup.game.check(state, seat, moves[seat])
     if bounds and number is not None and not bounds[0] <= number <= bounds[1]:
-        raise IllegalMove(f"the number {number} is not within {bounds[0]} to {bounds[1]}")
+        raise errors.IllegalMove(f"the number {number} is not within {bounds[0]} to {bounds[1]}")
     if set(moves) != movers or (bounds and number is None):
         return None
     return setup.game.outcome(setup.game.play(state, moves, number if bounds else None))

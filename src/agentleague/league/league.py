@@ -11,21 +11,8 @@ from msgspec import UNSET, UnsetType
 
 from agentleague.league import events
 from agentleague.league.formats import stage_words
-from agentleague.league.formats.format import (
-    ELO,
-    Done,
-    Format,
-    PlayedMatch,
-    Round,
-    Stage,
-    Totals,
-)
-from agentleague.league.formats.stages import (
-    FORMATS,
-    NextStage,
-    StageProgress,
-    usual_stages,
-)
+from agentleague.league.formats.format import ELO, Done, Format, PlayedMatch, Round, Stage, Totals
+from agentleague.league.formats.stages import FORMATS, NextStage, StageProgress, usual_stages
 from agentleague.league.match_records import Archive, LeagueLimits, MatchRecord, MatchRecords
 from agentleague.league.roster import Roster
 from agentleague.league.standings import Points, Standing, Table, drawn_champion

@@ -22,19 +22,7 @@ from agentleague.errors import (
     UnexpectedMessage,
 )
 from agentleague.games.game import Game
-from agentleague.match.machine import (
-    STATE,
-    Clock,
-    ErrorCall,
-    GameOverCall,
-    InvitationCall,
-    LockCall,
-    Match,
-    MoveCall,
-    Phase,
-    PlayerCall,
-    ReportCall,
-)
+from agentleague.match import machine
 from agentleague.match.messages import Conditions, RefereeIdentity
 from agentleague.protocol import messages
 from agentleague.protocol.tokens import PROOF_HEADER
@@ -92,7 +80,7 @@ class Referee(Agent):
         limits: RefereeLimits = LIMITS,
     ) -> None:
         super().__init__(settings, limits)
-        self.matches: dict[str, Match] = {}
+        self.matches: dict[str, machine.Match] = {}
         self.ended, self.tally = 0, Tally()  # of the matches that ended here
         self._settings, self._load_game, self._limits = settings, load_game, limits
         self._closed: dict[str, int] = {}  # match of this round -> epoch in which it was closed
@@ -136,13 +124,13 @@ class Referee(Agent):
         match = self.matches.get(key.match_id)
         if match is None:
             return []
-        if stimulus.error and isinstance(key, InvitationCall | MoveCall):
+        if stimulus.error and isinstance(key, machine.InvitationCall | machine.MoveCall):
             self._say_if_in_vain(match.players[key.seat], stimulus.error)
             why = stimulus.error.context.get(NOT_CALLED)
             if why and not self._foreign_manager:
                 return self._give_back(match, match.players[key.seat], why)
         effects, dialect = self._run(match, match.answered, stimulus, now), stimulus.dialect
-        if not dialect or not isinstance(key, PlayerCall):
+        if not dialect or not isinstance(key, machine.PlayerCall):
             return effects
         if match.is_lost(key.seat) or not dialect.endswith(LOST):
             self._dialects[match.players[key.seat].agent_id] = dialect
@@ -163,7 +151,7 @@ class Referee(Agent):
             self._in_vain.add(player.agent_id)
             self.news.append(f"{player.agent_id} at {player.url} {in_vain(said)}.")
 
-    def _give_back(self, match: Match, player: Address, why: str) -> list[Effect]:
+    def _give_back(self, match: machine.Match, player: Address, why: str) -> list[Effect]:
         """This referee may not call a player: no player's fault, so another may get the match."""
         if not self._is_refusing:
             self._is_refusing = True
@@ -225,7 +213,7 @@ class Referee(Agent):
             self._registration.session,
             list(self.matches),
             receipt=self._registration.receipt or UNSET,
-            states={match.match_id: STATE[match.phase] for match in matches} or UNSET,
+            states={match.match_id: machine.STATE[match.phase] for match in matches} or UNSET,
             awaited=list(islice(awaited, self._limits.awaited_max)) or UNSET,
             sender=self.sender,
             timestamp=self._calendar.write(now),
@@ -359,7 +347,9 @@ class Referee(Agent):
         self.matches[described.match_id] = match
         return [*dropped, *self._run(match, match.start, now)]
 
-    def _match(self, described: messages.RoundMatch, where: tuple[str, int] | None) -> Match:
+    def _match(
+        self, described: messages.RoundMatch, where: tuple[str, int] | None
+    ) -> machine.Match:
         at = self._conditions.get(described.game_type)
         if at is None or where:
             assert self._identity
@@ -369,7 +359,7 @@ class Referee(Agent):
             self._conditions[described.game_type] = at
         if self._foreign_manager:
             self._foreign_manager.adjudicator.open(described, at)
-        return Match(described, at)
+        return machine.Match(described, at)
 
     def _drop(self, match_id: str, epoch: int, bug: Exception, now: float) -> list[Effect]:
         """A bug in a game is not the players' fault: another referee may get the match."""
@@ -382,7 +372,9 @@ class Referee(Agent):
         self._closed[match_id] = epoch
         return []
 
-    def _run(self, match: Match, step: Callable[..., list[Effect]], *given: Any) -> list[Effect]:
+    def _run(
+        self, match: machine.Match, step: Callable[..., list[Effect]], *given: Any
+    ) -> list[Effect]:
         """One step of a match, at the time given last; a bug in its game ends this match alone."""
         now = given[-1]
         try:
@@ -392,11 +384,11 @@ class Referee(Agent):
         except Exception as bug:  # The game is a plug-in.
             dropped = self._drop(match.match_id, match.epoch, bug, now)
             return match.abandon() + dropped + self._end_if_over()
-        if self._dialects and not self._foreign_manager and match.phase is Phase.REPORTING:
+        if self._dialects and not self._foreign_manager and match.phase is machine.Phase.REPORTING:
             effects = [self._with_dialects(match, effect) for effect in effects]
-        return effects + self._close(match, now) if match.phase is Phase.CLOSED else effects
+        return effects + self._close(match, now) if match.phase is machine.Phase.CLOSED else effects
 
-    def _with_dialects(self, match: Match, effect: Effect) -> Effect:
+    def _with_dialects(self, match: machine.Match, effect: Effect) -> Effect:
         """A report also says the dialects of players that the manager does not know yet."""
         if not (
             isinstance(effect, Call) and isinstance(effect.message, messages.MatchResultReport)
@@ -407,7 +399,7 @@ class Referee(Agent):
         new = {who: dialect for who, dialect in found.items() if dialect not in ("", known[who])}
         return replace(effect, message=replace(effect.message, dialects=new or UNSET))
 
-    def _close(self, match: Match, now: float) -> list[Effect]:
+    def _close(self, match: machine.Match, now: float) -> list[Effect]:
         del self.matches[match.match_id]
         self.ended += 1
         if match.report:
@@ -461,7 +453,7 @@ class Referee(Agent):
     ) -> list[Effect]:
         match = self._at(message.match_id)
         state = messages.MatchStateResponse(
-            match.match_id, STATE[match.phase], match.epoch, match.turn, match.waiting_for()
+            match.match_id, machine.STATE[match.phase], match.epoch, match.turn, match.waiting_for()
         )
         return [self.reply(asked, state, now)]
 
@@ -478,7 +470,7 @@ class Referee(Agent):
             return [Reply(asked.reply, match.fault), *effects]
         return [self.reply(asked, messages.PushAck(), now), *effects]
 
-    def _only_match_for(self, message: Any, caller: Caller) -> Match:
+    def _only_match_for(self, message: Any, caller: Caller) -> machine.Match:
         """The match of an answer that names none: no other waits for it."""
         found = []
         for match in self.matches.values():
@@ -489,7 +481,7 @@ class Referee(Agent):
             raise MatchMismatch("the answer names no match, and does not show which it is for")
         return found[0]
 
-    def _at(self, match_id: str) -> Match:
+    def _at(self, match_id: str) -> machine.Match:
         match = self.matches.get(match_id)
         if match is None:
             raise MatchMismatch(f"this referee is not at match {match_id!r}")
@@ -502,9 +494,12 @@ class Referee(Agent):
         EndpointQuery: _at_foreign_manager(ForeignManager.endpoint_answered),
         EndpointCheck: _at_foreign_manager(ForeignManager.endpoint_answered),
         PollKey: _at_foreign_manager(ForeignManager.polled),
-        **dict.fromkeys((InvitationCall, MoveCall, ErrorCall, GameOverCall), _call_answered),
-        LockCall: _lock_answered,
-        **dict.fromkeys((ReportCall, OpenQuery), _report_answered),
+        **dict.fromkeys(
+            (machine.InvitationCall, machine.MoveCall, machine.ErrorCall, machine.GameOverCall),
+            _call_answered,
+        ),
+        machine.LockCall: _lock_answered,
+        **dict.fromkeys((machine.ReportCall, OpenQuery), _report_answered),
     }
     TIMERS: ClassVar[dict[type, Handler]] = {
         RegisterKey: lambda self, woken, now: self.register(now),
@@ -512,7 +507,7 @@ class Referee(Agent):
         StatusKey: _send_status,
         StartReplyTimer: _at_foreign_manager(ForeignManager.start_reply_due),
         PollKey: _at_foreign_manager(lambda foreign, woken, now: foreign.poll(now)),
-        Clock: _clock_rang,
+        machine.Clock: _clock_rang,
     }
     MESSAGES: ClassVar[dict[type[messages.Message], Handler]] = {
         messages.EndpointChallenge: Agent.prove,

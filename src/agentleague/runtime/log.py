@@ -27,16 +27,8 @@ from agentleague.league.event_text import sentence
 from agentleague.protocol.messages import LockResponse, Message, RoundAnnouncement, tag_of
 from agentleague.protocol.printable import log_text
 from agentleague.protocol.timestamps import write
+from agentleague.roles import stimuli
 from agentleague.roles.effects import Broadcast, Call, Drop, Effect, End, Event, Record, Reply
-from agentleague.roles.stimuli import (
-    Answered,
-    Asked,
-    Key,
-    Started,
-    Stimulus,
-    StrategyReturned,
-    Told,
-)
 
 TEXT_MAX = 400  # characters
 
@@ -60,9 +52,9 @@ class Watcher:
     def __init__(self, sink: Callable[[Entry], None], level: int = logging.INFO) -> None:
         self._sink, self._level = sink, level
         self._is_debugging = level <= logging.DEBUG  # What is for that alone costs nothing else.
-        self._calls: dict[Key, Call] = {}  # in flight
+        self._calls: dict[stimuli.Key, Call] = {}  # in flight
 
-    def saw(self, stimulus: Stimulus, effects: Sequence[Effect]) -> None:
+    def saw(self, stimulus: stimuli.Stimulus, effects: Sequence[Effect]) -> None:
         """One step of the role."""
         about = self._STIMULI.get(type(stimulus))
         if about:
@@ -83,7 +75,7 @@ class Watcher:
 
     # What happened
 
-    def _asked(self, stimulus: Asked) -> None:
+    def _asked(self, stimulus: stimuli.Asked) -> None:
         message = stimulus.message
         if isinstance(message, RoundAnnouncement):
             own = [each.match_id for each in message.matches if getattr(each, "seats", UNSET)]
@@ -92,7 +84,7 @@ class Watcher:
         if self._is_debugging:
             self._note(logging.DEBUG, "asked", **_by(stimulus))
 
-    def _answered(self, stimulus: Answered) -> None:
+    def _answered(self, stimulus: stimuli.Answered) -> None:
         call = self._calls.pop(stimulus.key, None)
         error, answer = stimulus.error, stimulus.message
         if error:
@@ -103,7 +95,7 @@ class Watcher:
         elif self._is_debugging:
             self._note(logging.DEBUG, "answered", **_of(call, stimulus))
 
-    def _told(self, stimulus: Told) -> None:
+    def _told(self, stimulus: stimuli.Told) -> None:
         for agent_id, error in () if stimulus.awaited else stimulus.failed.items():
             self._failed(error, agent=agent_id)
 
@@ -112,17 +104,17 @@ class Watcher:
         about = {"error_code": error.code, "text": "; ".join(filter(None, said))}
         self._note(logging.WARNING, "call_failed", **fields, **about)
 
-    def _strategy_returned(self, stimulus: StrategyReturned) -> None:
+    def _strategy_returned(self, stimulus: stimuli.StrategyReturned) -> None:
         if stimulus.error is not None:
             self._note(logging.WARNING, "strategy_failed", text=stimulus.error)
 
     # What it does
 
-    def _records(self, effect: Record, stimulus: Stimulus) -> None:
+    def _records(self, effect: Record, stimulus: stimuli.Stimulus) -> None:
         kind = str(type(effect.event).__struct_config__.tag)
         self._note(logging.INFO, kind, decision=effect.event)
 
-    def _replies(self, effect: Reply, stimulus: Stimulus) -> None:
+    def _replies(self, effect: Reply, stimulus: stimuli.Stimulus) -> None:
         answer = effect.answer
         if isinstance(answer, LeagueError):
             self._refuses(stimulus, answer.code, str(answer))
@@ -132,26 +124,26 @@ class Watcher:
         elif self._is_debugging:
             self._note(logging.DEBUG, "replied", **_by(stimulus))
 
-    def _refuses(self, stimulus: Stimulus, error_code: str, text: str) -> None:
+    def _refuses(self, stimulus: stimuli.Stimulus, error_code: str, text: str) -> None:
         about = {"error_code": error_code, "text": text}
         self._note(logging.WARNING, "refused", **_by(stimulus), **about)
 
-    def _calls_out(self, effect: Call, stimulus: Stimulus) -> None:
+    def _calls_out(self, effect: Call, stimulus: stimuli.Stimulus) -> None:
         self._calls[effect.key] = effect
         if self._is_debugging:
             self._note(logging.DEBUG, "called", agent=effect.to.agent_id, message=effect.message)
 
-    def _broadcasts(self, effect: Broadcast, stimulus: Stimulus) -> None:
+    def _broadcasts(self, effect: Broadcast, stimulus: stimuli.Stimulus) -> None:
         for to, letter in effect.letters if self._is_debugging else ():
             for message, _ in letter:
                 self._note(logging.DEBUG, "called", agent=to.agent_id, message=message)
 
     _STIMULI: ClassVar[dict[type, Callable[..., None]]] = {
-        Started: lambda self, stimulus: self._note(logging.INFO, "started"),
-        Asked: _asked,
-        Answered: _answered,
-        Told: _told,
-        StrategyReturned: _strategy_returned,
+        stimuli.Started: lambda self, stimulus: self._note(logging.INFO, "started"),
+        stimuli.Asked: _asked,
+        stimuli.Answered: _answered,
+        stimuli.Told: _told,
+        stimuli.StrategyReturned: _strategy_returned,
     }
     _EFFECTS: ClassVar[dict[type, Callable[..., None]]] = {
         Record: _records,
@@ -163,13 +155,13 @@ class Watcher:
     }
 
 
-def _by(stimulus: Stimulus) -> dict[str, Any]:
-    if not isinstance(stimulus, Asked):
+def _by(stimulus: stimuli.Stimulus) -> dict[str, Any]:
+    if not isinstance(stimulus, stimuli.Asked):
         return {}
     return {"agent": stimulus.message.sender, "message": stimulus.message}
 
 
-def _of(call: Call | None, stimulus: Answered) -> dict[str, Any]:
+def _of(call: Call | None, stimulus: stimuli.Answered) -> dict[str, Any]:
     known = {"agent": call.to.agent_id, "message": call.message} if call else {}
     return {"seconds": stimulus.seconds, **known}
 

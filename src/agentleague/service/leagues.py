@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentleague.errors import (
-    Claimed,
-    Damaged,
-    LeagueError,
-    StorageAway,
-    StorageError,
-    StorageFull,
-)
+from agentleague.errors import Claimed, Damaged, LeagueError, StorageAway, StorageError, StorageFull
 from agentleague.manager.role import Manager
 from agentleague.roles.settings import ManagerSettings, ServiceSettings
 from agentleague.runtime import plugins

@@ -12,13 +12,6 @@ from agentleague.errors import TokenInvalid
 from agentleague.league.events import TokenMisused
 from agentleague.league.league import Phase
 from agentleague.protocol import messages
-from agentleague.protocol.messages import (
-    ChooseParityCall,
-    GameMessage,
-    GameMoveCall,
-    GameOver,
-    Message,
-)
 from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
 from agentleague.simulation.agents import REPLY_SECONDS
@@ -43,13 +36,13 @@ class Thief:
         self._league, self._clock, self._observer = league, league.clock, league.observer
         self._transport = league.network.add(self.url, "player", Lifetime(league.clock))
         self._chance = Random(f"thief|{league.seed}")
-        self._seen: list[tuple[str, GameMessage]] = []  # end point and message of a match
+        self._seen: list[tuple[str, messages.GameMessage]] = []  # end point and message of a match
         self._tries = 0
         self._later()
 
-    def sees(self, url: str, message: Message) -> None:
+    def sees(self, url: str, message: messages.Message) -> None:
         """A message of a referee to a player."""
-        if isinstance(message, GameMessage) and not isinstance(message, GameOver):
+        if isinstance(message, messages.GameMessage) and not isinstance(message, messages.GameOver):
             self._seen.append((url, message))
 
     def _later(self) -> None:
@@ -88,7 +81,7 @@ class Thief:
         if not able:
             return
         url, seen = self._chance.choice(able)
-        message = GameOver(
+        message = messages.GameOver(
             **{name: getattr(seen, name) for name in NAMES},
             auth_token=self._part(seen.auth_token or ""),
             game_result=messages.GameResult("WIN", seen.player_id),
@@ -98,8 +91,8 @@ class Thief:
     def _move_for_a_player(self) -> None:
         """Push a move to its referee, without a token or with one that was made up."""
         calls: dict[type, type[Any]] = {
-            ChooseParityCall: messages.ChooseParityResponse,
-            GameMoveCall: messages.GameMoveResponse,
+            messages.ChooseParityCall: messages.ChooseParityResponse,
+            messages.GameMoveCall: messages.GameMoveResponse,
         }
         asked = [seen for _, seen in self._seen[-4:] if type(seen) in calls]
         if not asked:
@@ -129,7 +122,7 @@ class Thief:
         )
         self._call(self._league.to_manager, request)
 
-    def _call(self, to: Address, message: Message) -> None:
+    def _call(self, to: Address, message: messages.Message) -> None:
         life = self._life_with_tokens(to.url)
 
         def answered(answer: Answer) -> None:
@@ -137,7 +130,9 @@ class Thief:
             is_refusal = (
                 isinstance(took, messages.LeagueRegisterResponse) and took.status != "ACCEPTED"
             )
-            was_able = not isinstance(message, GameOver) or self._life_with_tokens(to.url) == life
+            was_able = (
+                not isinstance(message, messages.GameOver) or self._life_with_tokens(to.url) == life
+            )
             # A mere acknowledgement has no message.
             if answer.error is None and not is_refusal and was_able:
                 kind = type(message).__name__
@@ -175,9 +170,9 @@ class Impostor:
         self._transport = league.network.add(url_of("impostor"), "player", Lifetime(league.clock))
         self._tries = 0
 
-    def sees(self, url: str, message: Message) -> None:
+    def sees(self, url: str, message: messages.Message) -> None:
         """A message to an agent; one of a match carries a token."""
-        is_own = url == url_of(self._name) and isinstance(message, GameMessage)
+        is_own = url == url_of(self._name) and isinstance(message, messages.GameMessage)
         if is_own and self._tries < FORGERIES_MAX:
             self._tries += 1
             process = self._league.processes[self._name]

@@ -13,15 +13,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from agentleague import errors
 from agentleague.dialects import answers, lenient
-from agentleague.errors import (
-    CLOSED,
-    UNREACHABLE,
-    LeagueError,
-    NoAnswer,
-    NoConnection,
-    StorageError,
-)
 from agentleague.protocol import codec
 from agentleague.protocol.messages import Message
 from agentleague.protocol.seats import PREFIX, Opening, Poll, Polled, is_seat, split, url_at
@@ -306,7 +299,7 @@ class _Exchange:
     def _arrive(self, url: str, body: bytes) -> None:
         agent = self._network.alive.get(url_of(host_of(url)) if PREFIX in url else url)
         if agent is None:
-            self._break(f"nobody listens at {url}", host_of(url), UNREACHABLE)
+            self._break(f"nobody listens at {url}", host_of(url), errors.UNREACHABLE)
             return
         self._asked.append(agent)
         if self._is_open:
@@ -337,27 +330,27 @@ class _Exchange:
             network.watcher.lost(source, self._asker.source, self._message)
         network.on_sent()
 
-    def _break(self, why: str, source: str, kind: str = CLOSED) -> None:
+    def _break(self, why: str, source: str, kind: str = errors.CLOSED) -> None:
         """Tell the asker that the connection is gone, unless that is lost too."""
         links = self._network.links
         if links.is_reliable or not links.loses(source, self._asker.source):
-            self._network.later(partial(self._failed, NoConnection(why, kind=kind)))
+            self._network.later(partial(self._failed, errors.NoConnection(why, kind=kind)))
 
     def _answered(self, source: str, status: int, body: bytes) -> None:
         if not self._can_notice(self._answered, source, status, body):
             return
         if status == LATE:
-            self._finish(None, NoAnswer("no answer in time"))
+            self._finish(None, errors.NoAnswer("no answer in time"))
             return
         self._network.watcher.answered(source, self._asker.url, self._message, body)
         try:
             answer = answers.read_answer(self._message, status, body)
-        except LeagueError as error:
+        except errors.LeagueError as error:
             self._finish(None, error)
         else:
             self._finish(answer, None)
 
-    def _failed(self, error: LeagueError) -> None:
+    def _failed(self, error: errors.LeagueError) -> None:
         if self._can_notice(self._failed, error):
             self._finish(None, error)
 
@@ -372,15 +365,15 @@ class _Exchange:
         return not lifetime.is_over
 
     def _late(self) -> None:
-        self._failed(NoAnswer("the time ran out"))
+        self._failed(errors.NoAnswer("the time ran out"))
 
-    def _finish(self, message: Message | None, error: LeagueError | None) -> None:
+    def _finish(self, message: Message | None, error: errors.LeagueError | None) -> None:
         self._close()
         now, managers = self._network.clock.time, self._managers
-        if managers and isinstance(error, NoAnswer | NoConnection):
+        if managers and isinstance(error, errors.NoAnswer | errors.NoConnection):
             failed = managers.player_failed if PREFIX in self.url else managers.failed
             failed(error, self._began, now)
-        elif managers and error and error.context.get("code") == StorageError.code:
+        elif managers and error and error.context.get("code") == errors.StorageError.code:
             managers.answered(503, self._began, now)  # As over HTTP.
         self._done(Answer(message, error, now - self._began))
 
@@ -433,7 +426,7 @@ class _SeatRequest(_Exchange):
                 self._managers.answered(status, self._began, self._network.clock.time)
             self._tell(HttpAnswer(status, body, None, None, 0.0))
 
-    def _finish(self, message: Message | None, error: LeagueError | None) -> None:
+    def _finish(self, message: Message | None, error: errors.LeagueError | None) -> None:
         self._close()
         if self._managers:
             self._managers.failed(error, self._began, self._network.clock.time)

@@ -40,11 +40,7 @@ from agentleague.transport.http_client import (
 from agentleague.transport.http_connection import HttpAnswer, Outgoing
 from agentleague.transport.http_seats import SeatingClient, SeatRoutes
 from agentleague.transport.http_server import HttpRequest, HttpServer, Response, ServerLimits
-from agentleague.transport.manager_addresses import (
-    MARGIN_SECONDS,
-    POLL_SECONDS,
-    ManagerAddresses,
-)
+from agentleague.transport.manager_addresses import MARGIN_SECONDS, POLL_SECONDS, ManagerAddresses
 from agentleague.transport.mcp import McpEndpoint, McpReply, Read, Todo
 from agentleague.transport.seat_client import READ_BYTES, SeatClient, seat_client
 from agentleague.transport.seats import Seats
