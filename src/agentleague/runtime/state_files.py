@@ -26,7 +26,6 @@ from agentleague.roles.settings import ManagerSettings, Secrets
 from agentleague.runtime.clock import wall
 from agentleague.runtime.settings import as_toml, read_settings
 from agentleague.storage.directory import SETTINGS_NAME, JournalPlace, another
-from agentleague.storage.durable import write_private
 from agentleague.storage.kept import default_directory as default_directory
 from agentleague.storage.kept import read_kept, replace_file, write_kept
 from agentleague.storage.lock import set_lock
@@ -112,7 +111,6 @@ def kept(
 
 
 def _read(path: Path) -> AgentState:
-    """What is kept there; a file that is not there, or not ours, holds nothing."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=AgentState)
     except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -152,13 +150,8 @@ class HistoryFile:
         own = {_whose(match) for match in matches}
         others = [match for match in self.read() if _whose(match) not in own]
         kept = {"matches": [*others, *matches][-MATCHES_MAX:]}
-        draft = self.path.with_suffix(f".{os.getpid()}.new")  # Another agent's may be there too.
-        try:
-            write_private(draft, msgspec.json.encode(kept))
-            os.replace(draft, self.path)  # All or nothing, whenever the machine stops.
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        # Another agent's draft may be there too.
+        replace_file(self.path, msgspec.json.encode(kept), draft=f".{os.getpid()}.new")
 
 
 def _whose(match: Mapping[str, Any]) -> tuple[Any, Any]:

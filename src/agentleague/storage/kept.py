@@ -83,14 +83,14 @@ def check_not_moved(place: JournalPlace) -> None:
         )
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, *, draft: str = ".new") -> None:
     """All or nothing, whenever the machine stops; on disk before this returns."""
-    draft = path.with_suffix(".new")
+    new = path.with_suffix(draft)
     try:
-        write_private(draft, data)
-        os.replace(draft, path)
+        write_private(new, data)
+        os.replace(new, path)
     except BaseException:
-        draft.unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
 
