@@ -17,6 +17,7 @@ from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
 from agentleague.storage.database_url import DatabaseUrl
 from agentleague.storage.postgres_errors import NOT_THERE, explain, explaining, is_passing
+from agentleague.storage.queued import QueueLimits
 
 SCHEMA_VERSION = 1
 CHANNEL = "agentleague"  # Whoever has written says so there, with the league's id.
@@ -40,11 +41,9 @@ _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
-class PostgresLimits:
+class PostgresLimits(QueueLimits):
     """The limits of a journal in PostgreSQL."""
 
-    batch: int = 512  # events in a statement
-    waiting: int = 10_000  # events not yet committed
     lease_seconds: float = 3.5  # that a league stays its owner's after the last word from it
     retry_seconds: float = 0.5  # between two tries while the database is away, or full
     statement_seconds: float = 10.0  # that the database may take over rows or a lease

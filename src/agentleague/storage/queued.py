@@ -7,7 +7,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event as Signal
 from threading import Lock, Thread
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from agentleague.errors import StorageError, StorageFull
 from agentleague.roles.effects import Event
@@ -40,14 +40,12 @@ LAST = Append(Claim("", Head(0, b""), 0), 0.0, (), lambda answer: None)  # Nothi
 _Claim = TypeVar("_Claim", bound=Claim)
 
 
-class Bounds(Protocol):
-    """Limits of a queue."""
+@dataclass(frozen=True)
+class QueueLimits:
+    """The limits of a queue."""
 
-    @property
-    def batch(self) -> int: ...
-
-    @property
-    def waiting(self) -> int: ...
+    batch: int = 512  # events in a transaction
+    waiting: int = 10_000  # events not yet committed
 
 
 class QueuedJournal(Generic[_Claim]):
@@ -57,7 +55,7 @@ class QueuedJournal(Generic[_Claim]):
         self,
         wall: Callable[[], float],
         deliver: Callable[[Callable[[], None]], None],
-        bounds: Bounds,
+        bounds: QueueLimits,
     ) -> None:
         self.commits = 0
         self._wall, self._deliver, self._bounds = wall, deliver, bounds
@@ -123,7 +121,6 @@ class QueuedJournal(Generic[_Claim]):
                 self._next = self._queue.get_nowait()
 
     def _chain(self) -> list[list[Row]]:
-        """The rows of each append of the batch."""
         heads: dict[_Claim, Head | Row] = {}
         added = []
         for claim, unix_seconds, entries, _ in self._batch:
@@ -134,7 +131,6 @@ class QueuedJournal(Generic[_Claim]):
         return added
 
     def _settle(self, added: Sequence[Sequence[Row]]) -> None:
-        """Tell all of the batch what became of it."""
         each = zip(self._batch, added, strict=True)
         answers = [(append.done, append.claim.error or rows) for append, rows in each]
         self._settled += sum(map(len, added))
@@ -143,7 +139,6 @@ class QueuedJournal(Generic[_Claim]):
         self._deliver(partial(_answer, answers))
 
     def _end_with(self, error: StorageError) -> None:
-        """Tell all who wait that nothing more is written."""
         with self._queueing:
             self._end = error
             left = [*self._batch, *filter(None, [self._next])]

@@ -15,6 +15,7 @@ from agentleague.roles.ports import Head, Row
 from agentleague.storage import chain
 from agentleague.storage.directory import FILE_NAME, has_journal
 from agentleague.storage.head import read_heads
+from agentleague.storage.queued import QueueLimits
 from agentleague.storage.wal import WAL_NAME, hidden_commits
 
 SCHEMA_VERSION = 2
@@ -22,11 +23,9 @@ BUSY_SECONDS = 30.0  # how long another program (a backup, a shell) may hold the
 
 
 @dataclass(frozen=True)
-class JournalLimits:
+class JournalLimits(QueueLimits):
     """The limits of a journal."""
 
-    batch: int = 512  # events in a transaction
-    waiting: int = 10_000  # events not yet committed
     retry_seconds: float = 1.0  # between two tries to write to a full disk
     followed: int = 500  # rows that a follower reads before it hands them on
     follow_seconds: float = 0.1  # between two looks for rows that another process wrote
@@ -236,7 +235,6 @@ def last_head(connection: sqlite3.Connection, league_id: str) -> Head:
 
 
 def _rows(connection: sqlite3.Connection, league_id: str, after: int) -> Generator[Row, None, None]:
-    """The rows of a league after a number, each one verified."""
     seq = after
     try:
         head = _head_at(connection, league_id, after)
