@@ -76,7 +76,6 @@ def match(league: League, params: Mapping[str, Any], asker: str | None) -> dict[
 
 
 def _planned(league: League, match_id: str) -> Players | None:
-    """The players of a match of a later round."""
     round_text, _, number = match_id.removeprefix("R").partition("M")
     if not (round_text.isdecimal() and number.isdecimal() and len(round_text) < 10):
         return None

@@ -145,7 +145,6 @@ def _cells(league: League, stage: int) -> Cells:
 
 
 def _of_round(league: League, round_id: int) -> dict[str, Row]:
-    """How the match of each player went."""
     cells: dict[str, Row] = dict.fromkeys(league.byes.get(round_id, ()), _BYE)
     undecided = _undecided(league)
     for number, match in enumerate(_matches(league, round_id), start=1):
@@ -227,7 +226,6 @@ def _ranked(league: League, begun: Begun) -> list[Row]:
 
 
 def _counts(table: Table, before: Table, player_id: str) -> Row:
-    """What a player did since the table before."""
     so_far, then = table.record(player_id), before.record(player_id)
     won, lost, drawn, points = (now - was for now, was in zip(so_far, then, strict=True))
     return {
@@ -276,7 +274,6 @@ def _goers(league: League, begun: Begun, rows: Sequence[Row]) -> Set[str]:
 
 
 def _in_groups(league: League, begun: Begun) -> list[Row]:
-    """Group by group."""
     rows: list[Row] = []
     ranked = {row["player_id"]: row for row in _by_round(league, begun)}
     for number, group in enumerate(groups_of(begun.field, begun.options)):

@@ -189,7 +189,6 @@ class ForeignStarts:
         self._step.record(MatchBegun(match_id, self._step.league.matches[match_id].epoch))
 
     def _learn(self, start: Start) -> None:
-        """Journal the dialect, unless it is known."""
         if not self._is_known(start):
             self._step.record(DialectLearnt(start.referee_id, start.way))
 

@@ -101,7 +101,6 @@ class Leases:
         return lease.state if lease else STATES[0]
 
     def __contains__(self, match_id: str) -> bool:
-        """Whether the match is handed out."""
         return match_id in self._leases
 
 

@@ -174,7 +174,6 @@ class Organiser:
 
 
 def _ruling(record: MatchRecord, params: Mapping[str, Any]) -> MatchRuled:
-    """What the organiser wants."""
     verdict, winner, reason = (params.get(name) for name in ("verdict", "winner", "reason"))
     if verdict not in VERDICTS:
         raise WrongType(f"params.verdict must be one of {VERDICTS}", field="params.verdict")

@@ -538,7 +538,6 @@ class Registration:
             raise errors.TokenInvalid(why, field=field)
 
     def _check(self, meta: PlayerMeta | RefereeMeta, source: str) -> None:
-        """The agent can play this league's game, speaks its protocol, and may be called."""
         _check_game(self._league.rules.game_type, meta.game_types)
         _check_version(meta.protocol_version)
         if getattr(meta, "seat", False) is not True:

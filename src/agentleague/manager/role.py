@@ -253,12 +253,10 @@ class Manager:
                 self._step.tell_error(who, error, stimulus.message)
 
     def _message_answered(self, key: keys.OutboxCall, stimulus: Answered) -> None:
-        """A message of the outbox was answered, or given up."""
         self._settle([key.agent_id], stimulus.error)
         self.rounds.end_if_told()
 
     def _told(self, stimulus: Told) -> None:
-        """A broadcast was answered, or given up, by more agents."""
         agents, failed = self._step.outbox.heard(stimulus.key, stimulus.awaited), stimulus.failed
         self._settle([each for each in agents if each not in failed])
         for agent_id in filter(failed.__contains__, agents):
@@ -278,7 +276,6 @@ class Manager:
             self._SUBJECTS[type(subject)](self, who, subject, error)
 
     def _proof_answered(self, key: keys.ProofCall, stimulus: Answered) -> None:
-        """Somebody at an end point said whether a registration is its own."""
         self._step.notify(self.reachability.answered(key.agent_id, stimulus.error))
         self._claims.answered(key.agent_id, stimulus)
         self.rounds.start_if_complete()
@@ -292,7 +289,6 @@ class Manager:
             self._asked(asked)
 
     def _start_answered(self, key: keys.StartCall, stimulus: Answered) -> None:
-        """A foreign referee was told to run a match, and answered or did not."""
         referee_id, error = self._foreign_referee(key, stimulus), stimulus.error
         if referee_id is None:
             return

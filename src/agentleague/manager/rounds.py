@@ -373,7 +373,6 @@ class Rounds:
         self._step.outbox.send(told, keys.RoundEndTold(round_id), seq)
 
     def _go_on(self, following: Round | Done) -> None:
-        """Do what the format says after a round."""
         league = self._league
         if isinstance(following, Done):
             if league.progress.stage < len(league.stages):

@@ -554,7 +554,6 @@ class Match:
         return True
 
     def _set_clock(self) -> None:
-        """Ring when the next thing is due, if the clock does not ring before."""
         due = self._retry_at
         if self._unsaid:
             due = min(due, *self._unsaid.values())

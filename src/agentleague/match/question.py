@@ -339,7 +339,6 @@ class Question(Struct, gc=False):
         return []
 
     def _check(self, message: messages.Message, value: Any) -> None:
-        """Raise what is wrong with an answer that holds this, if anything."""
         if self._strict:
             check_documented(self._strict, message)
         named, own = getattr(message, "match_id", ""), self._match_id

@@ -98,7 +98,6 @@ class DrawCheck:
         return doubts
 
     def _keep(self, kept: dict[str, T], match_id: str, value: T) -> T:
-        """Remember the first value of a match, and forget the oldest match of too many."""
         if match_id not in kept and len(kept) >= self._matches_max:
             del kept[next(iter(kept))]
         return kept.setdefault(match_id, value)

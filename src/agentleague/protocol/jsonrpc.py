@@ -253,7 +253,6 @@ def _inside_of(text: bytes) -> list[bytes]:
 
 
 def _string_content(text: bytes) -> bytes:
-    """The content of a JSON string; any other text unchanged."""
     if text.lstrip()[:1] != b'"':
         return text
     try:

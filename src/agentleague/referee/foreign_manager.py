@@ -377,7 +377,6 @@ class ForeignManager:
             self.begun.append(assigned)
 
     def _give_up(self, assigned: AssignedMatch) -> list[Effect]:
-        """The end point of a player cannot be found."""
         missing = [each for each in assigned.players if not self._endpoints.knows(each)]
         options, who = " ".join(f"--player {each}=URL" for each in missing), " and ".join(missing)
         del self._unlocated[assigned.match_id]

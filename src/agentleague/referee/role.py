@@ -119,7 +119,6 @@ class Referee(Agent):
         )
 
     def _call_answered(self, stimulus: Answered, now: float) -> list[Effect]:
-        """A call of a match came back."""
         key: Any = stimulus.key
         match = self.matches.get(key.match_id)
         if match is None:
@@ -145,7 +144,6 @@ class Referee(Agent):
         return self._call_answered(stimulus, now)
 
     def _say_if_in_vain(self, player: Address, error: LeagueError) -> None:
-        """A player understood no dialect: say so once."""
         said, forms = read_note(note_of(error))
         if forms and player.agent_id not in self._in_vain:
             self._in_vain.add(player.agent_id)

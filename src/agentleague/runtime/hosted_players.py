@@ -174,7 +174,6 @@ class HostedPlayer:
         return min(in_time, key=lambda each: each.until, default=None)
 
     def _close(self, match_id: str) -> None:
-        """Let the role forget that it asked."""
         former = self._turns.pop(match_id, None)
         if former:
             self._clock.call_at(self._clock.now(), partial(former.done, None, "no move came"))

@@ -296,7 +296,6 @@ class LogFile:
             self._write_out()
 
     def _lines(self) -> bytes:
-        """What waits, as it is written."""
         lines = [_written(*self._waiting.popleft()) for _ in range(len(self._waiting))]
         self._warnings, left_out, self._left_out = 0, self._left_out, 0
         if left_out:

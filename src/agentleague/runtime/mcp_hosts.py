@@ -203,7 +203,6 @@ class McpHosts:
         return self._players.get(seat) or self._open(seat, player_id)
 
     def _open(self, seat: str, player_id: str) -> tuple[HostedPlayer, Running]:
-        """Let its player sit at this manager, as others do."""
         hosted = HostedPlayer(player_id, self._clock, self._name, self._waits_for)
         about: Any = {"manager_url": self._url, "display_name": self._name(player_id)}
         games = (self._settings.game_type,)

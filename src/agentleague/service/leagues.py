@@ -243,7 +243,6 @@ class ServedLeagues:
             self._later(self._fail(league_id, fault))
 
     def _lost(self, league_id: str, error: Claimed) -> None:
-        """Another worker owns it now: decide and send nothing more."""
         log.warning("%s: %s", league_id, error)
         if league_id in self.here:
             self.here[league_id].host.close()

@@ -92,7 +92,6 @@ class Disk(MemoryJournal):
         self._wait(lambda: self.deliver(lambda: self._tell(outcomes)))
 
     def _written(self, write: Write) -> Written:
-        """Make it safe now."""
         outcome: list[Written] = []
         super().append(write.league_id, write.after, write.events, outcome.append)
         self.rows_total += len(write.events)

@@ -157,7 +157,6 @@ class Faults:
             self._league.crash(name, FLAP_SECONDS / 10)
 
     def _arrive(self, fault: Fault) -> None:
-        """A player comes when the league has begun."""
         if self._league.has_begun:
             self._league.awaited -= set(fault.who)
             self._league.processes[fault.who[0]].start()
@@ -264,7 +263,6 @@ class Faults:
             self._look_in(LOOK_SECONDS)
 
     def _later(self, fault: Fault) -> None:
-        """Try again after some events: it is too early."""
         self.plan([fault._replace(event=self._league.events + LATER_EVENTS)])
 
     KINDS: ClassVar[dict[str, Callable[..., None]]] = {

@@ -217,7 +217,6 @@ class SimulatedLeague:
         return [each.agent_id for each in here if self.observer.place(each.endpoint) == url]
 
     def _event(self) -> None:
-        """Count it, and do what was planned for it."""
         self.events += 1
         if self.events >= self._next_planned:
             planned = self._planned.pop(self._next_planned)
@@ -230,7 +229,6 @@ class SimulatedLeague:
         self.processes[name] = kind(self.network, name, build, **more)
 
     def _share(self, database: Database) -> None:
-        """Let the managers share a database."""
         contenders = [each for each in self.processes.values() if isinstance(each, Contender)]
         for each in contenders:
             each.database, each.league_id = database, LEAGUE_ID

@@ -463,7 +463,6 @@ class TableChecks:
             self.unshown.append((url, message.round_id))
 
     def _row(self, url: str, rows: Any) -> int:
-        """The row that led to this table."""
         table, _ = _shown(rows)
         self._look(url, table)
         row = self._tables.get(table)

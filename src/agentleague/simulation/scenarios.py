@@ -115,7 +115,6 @@ def _sometimes_in_format(scenario: Scenario) -> Scenario:
 
 
 def _in_format(scenario: Scenario, settings: Mapping[str, Any]) -> Scenario:
-    """The same league with other rounds."""
     if formats_of.is_timed(settings):
         agents = scenario.agents._replace(think_seconds=(0.0, 3.0))
         scenario = scenario._replace(wrong_clocks=False, agents=agents)
@@ -123,7 +122,6 @@ def _in_format(scenario: Scenario, settings: Mapping[str, Any]) -> Scenario:
 
 
 def _with_latecomers(scenario: Scenario) -> Scenario:
-    """Some leagues take them, some refuse them."""
     if not scenario.settings.get("stages"):
         return scenario
     chance = Random(f"late|{scenario.seed}")
@@ -463,7 +461,6 @@ def _concerns_referees(fault: Fault) -> bool:
 
 
 def _makes_deaf(fault: Fault) -> bool:
-    """Whether no manager hears anybody for a while."""
     is_asleep = fault.kind == "sleep" and not SERVING.isdisjoint(fault.who)
     return is_asleep or fault.who == (DATABASE,)
 

@@ -119,7 +119,6 @@ class SqliteDisk(Disk):
         return outcome
 
     def _write(self, write: Write) -> Written:
-        """Append to the real journal, and wait for its answer."""
         assert self._journal
         outcomes: list[Written] = []
         self._after = write.after

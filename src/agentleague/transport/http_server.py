@@ -311,7 +311,6 @@ class _Connection(asyncio.Protocol):
             self.deadline, reader.moved = 0.0, False
 
     def _receive(self, data: bytes) -> None:
-        """Read as far as may be; the rest waits."""
         self.is_reading = True
         self._unread += data
         while self._unread and not self._is_blocked():

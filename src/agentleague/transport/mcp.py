@@ -147,7 +147,6 @@ class McpReply(Struct):
         self(error)
 
     def _explained(self, error: LeagueError, told: dict[str, Any]) -> str:
-        """What is wrong, and what to do about it."""
         if self.call.tool:  # Its sentences say what to do, and the documents' names no more.
             return str(told["error_message"])
         said = f"{told['error_name']}: {told['error_message'].rstrip('.')}."

@@ -89,7 +89,6 @@ class _Parser:
         return True
 
     def _begin(self) -> bool:
-        """Skip empty lines; any other byte begins a message."""
         if self._unread[0] in b"\r\n":
             self._unread = self._unread.lstrip(b"\r\n")
         if not self._unread:

@@ -196,7 +196,6 @@ class Seats:
             held.stop_timer()
 
     def _release(self, place: _Seat, held: _Held | None, state: State) -> None:
-        """Answer a poll, if it is still held."""
         if held and place.held is held:
             self._drop(place, held)
             calls = self._due(place) if state == "open" else ()

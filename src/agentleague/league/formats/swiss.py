@@ -81,7 +81,6 @@ class Swiss(Format):
 
 
 def _candidates(played: Played, entrants: Entrants, bye_points: int) -> list[Candidate]:
-    """Who plays the next round, by rank."""
     scores = played.scores(entrants, bye_points)
     seats: dict[str, list[int]] = {player_id: [] for player_id in scores}
     met: dict[str, set[str]] = {player_id: set() for player_id in scores}
