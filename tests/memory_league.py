@@ -179,7 +179,7 @@ class MemoryLeague:
         role.remember(AgentState(token=remembered))
         host = self._add(role, url, "player")
         if self.think_seconds:
-            host._runner = SlowRunner(self.clock, strategy, self.think_seconds)
+            host.runner = SlowRunner(self.clock, strategy, self.think_seconds)
         else:
             role.strategy = partial(outcome_of, strategy)
         return host

@@ -98,7 +98,7 @@ class Host:
         self.on_seen: Callable[[Stimulus, Sequence[Effect]], None] | None = None  # shown each step
         self.sit: Callable[[str, str, Callable[[], str]], ports.Seat] | None = None  # takes a seat
         self.on_failure: Callable[[BaseException], None] = self._fail
-        self._clock, self._transport, self._runner = clock, transport, runner
+        self._clock, self._transport, self.runner = clock, transport, runner
         self._ledger, self._limits = ledger, limits
         self.disk_times = Times()  # that steps waited for the disk
         self._has_failed = False  # If so, the role may be ahead of its journal, and decides nothing
@@ -125,11 +125,6 @@ class Host:
     def is_written(self) -> bool:
         """Whether everything that was decided is on disk."""
         return self._decided == self._committed
-
-    @property
-    def runner(self) -> ports.StrategyRunner | None:
-        """What runs its strategy, if an effect does."""
-        return self._runner
 
     @property
     def journal(self) -> ports.Journal | None:
@@ -284,8 +279,8 @@ class Host:
         self._timers[effect.key] = self._clock.call_at(effect.when, wake)
 
     def _run_strategy(self, effect: effects.RunStrategy) -> None:
-        assert self._runner, "a role with a strategy needs a runner"
-        self._runner.run(
+        assert self.runner, "a role with a strategy needs a runner"
+        self.runner.run(
             effect.turn,
             lambda move, error: self.feed(stimuli.StrategyReturned(effect.key, move, error)),
         )

@@ -112,7 +112,7 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
         super().__init__(wall, deliver, limits)
         self.lost: Lost | None = None
         self.on_ownership_lost: Callable[[str, Claimed], None] = lambda league_id, error: None
-        self._owner, self._address, self._size = uuid4().hex, "", 0
+        self.owner, self._address, self._size = uuid4().hex, "", 0
         self._claiming = Lock()
         self._asked = LastingConnection(url, limits)  # by the loop, and by who claims
         self._holding = Lock()  # else a renewal could put back the address before the last one
@@ -131,11 +131,6 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
         lease = self._limits.lease_seconds
         is_sure = not self._claims or is_trusted(perf_counter(), self._renewed_at, lease)
         return self._trouble if is_sure or self._trouble != "ok" else "away"
-
-    @property
-    def owner(self) -> str:
-        """What it is called in the table of owners."""
-        return self._owner
 
     def claim(self, league_id: str, *, accept_loss: bool = False) -> Head:
         """Become the one who appends to this league.
@@ -235,7 +230,7 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
 
     def _take_over(self, league_id: str, connection: Connection) -> tuple[int, Head, Lost | None]:
         lease = {"address": self._address, "seconds": self._limits.lease_seconds}
-        values = {"league_id": league_id, "owner": self._owner, **lease}
+        values = {"league_id": league_id, "owner": self.owner, **lease}
         taken = connection.execute(_CLAIM, values).fetchone()
         if taken is None:
             found = connection.execute(_OWNER, [league_id]).fetchone()
@@ -342,7 +337,7 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
     def _claimed(self, claims: Iterable[_Claim]) -> dict[str, object]:
         pairs = [(claim.league_id, claim.epoch) for claim in claims]
         leagues, epochs = map(list, zip(*pairs, strict=True))
-        return {"leagues": leagues, "epochs": epochs, "owner": self._owner}
+        return {"leagues": leagues, "epochs": epochs, "owner": self.owner}
 
     def _lose(self, claims: Iterable[_Claim]) -> None:
         for claim in claims:
