@@ -90,7 +90,7 @@ class SqliteJournal(QueuedJournal[Claim], SqliteReader):
         self._connection: sqlite3.Connection | None = None
         self._epoch = 0
         self._has_taken_over = Signal()
-        self._head_file: HeadFile | None = None
+        self._head_file: HeadFile  # while it holds the lock
         self._head_failed = False
         self._synced_at = 0.0  # when the head file was, last
 
@@ -115,7 +115,6 @@ class SqliteJournal(QueuedJournal[Claim], SqliteReader):
             # or another program holds the file, the key of a row still keeps two apart.
             self._has_taken_over.wait(self._limits.retry_seconds)
             head = sqlite_reader.last_head(connection, league_id)
-            assert self._head_file is not None
             self._head_file.add(league_id)
             if head.seq and not self.lost:
                 self._head_file.write(league_id, head)
@@ -155,13 +154,12 @@ class SqliteJournal(QueuedJournal[Claim], SqliteReader):
         if self._connection is not None and self._lock is not None:
             self._thread.join()
             self._connection.close()
-            if self._head_file is not None:
-                with self._noting():
-                    if self._proved:
-                        of = self._proved.context
-                        head = Head(of["lost_until"], bytes.fromhex(of["hash"]))
-                        self._head_file.write(of["league_id"], head)
-                    self._head_file.close()
+            with self._noting():
+                if self._proved:
+                    of = self._proved.context
+                    head = Head(of["lost_until"], bytes.fromhex(of["hash"]))
+                    self._head_file.write(of["league_id"], head)
+                self._head_file.close()
             release(self._lock)
             self._lock = None
 
@@ -192,7 +190,6 @@ class SqliteJournal(QueuedJournal[Claim], SqliteReader):
                 level = "FULL" if self._limits.syncs else "OFF"
                 connection.execute(f"PRAGMA synchronous = {level}")
                 self._until_there_is_room(lambda: self._take_over(connection))
-                assert self._head_file is not None
                 while self._next is not LAST:
                     # Wait for something to write, or until the head file is to be synced.
                     self._take(None if self._head_file.is_synced else self._limits.sync_seconds)
@@ -212,7 +209,6 @@ class SqliteJournal(QueuedJournal[Claim], SqliteReader):
             if new:
                 append.claim.head = new[-1]
                 claims[append.claim.league_id] = new[-1]
-        assert self._head_file is not None
         with self._noting():  # Before anybody is told of these rows, which are on disk already.
             for league_id, head in claims.items():
                 self._head_file.write(league_id, head)
@@ -273,7 +269,6 @@ class SqliteJournal(QueuedJournal[Claim], SqliteReader):
 
     def _sync_head(self, *, is_idle: bool) -> None:
         """Sync the head file after a second without rows, as after a round, or under load."""
-        assert self._head_file is not None
         now = self._wall()
         if is_idle or abs(now - self._synced_at) >= self._limits.sync_seconds:
             with self._noting():
