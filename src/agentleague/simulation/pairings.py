@@ -74,15 +74,14 @@ class Course:
         """What is wrong with the next row."""
         check = self._CHECKS.get(type(event))
         if check:
-            yield from (f"I12: {sentence}" for sentence in check(self, at, event))
+            yield from (f"I12: {sentence}" for sentence in check(self, at, event) or ())
 
     @property
     def _now(self) -> Stage:
         return self._stages[self.stage - 1]
 
-    def _opened(self, at: float, event: rows.LeagueOpened) -> Iterator[str]:
+    def _opened(self, at: float, event: rows.LeagueOpened) -> None:
         self._stages, self._policy = stages_of(event), event.late or ""
-        yield from ()
 
     def _registered(self, at: float, event: rows.PlayerRegistered) -> Iterator[str]:
         if self.stage:
@@ -90,9 +89,8 @@ class Course:
             if not self._policy:
                 yield f"{event.player_id} registered after the start"
 
-    def _started(self, at: float, event: rows.LeagueStarted) -> Iterator[str]:
+    def _started(self, at: float, event: rows.LeagueStarted) -> None:
         self._begin_stage(event.players, event.ends_at or 0.0)
-        yield from ()
 
     def _stage_started(self, at: float, event: rows.StageStarted) -> Iterator[str]:
         players, before = event.players, self._now
@@ -119,10 +117,6 @@ class Course:
         self._late.discard(event.player_id)
         self._field.add(event.player_id)
         self._is_joined = True
-
-    def _player_removed(self, at: float, event: rows.PlayerRemoved) -> Iterator[str]:
-        self._removed.add(event.player_id)
-        yield from ()
 
     def _time_up(self, at: float, event: rows.TimeUp) -> Iterator[str]:
         if event.stage != self.stage or self._is_time_up:
@@ -157,20 +151,18 @@ class Course:
             yield f"round {event.round_id} ends in round {self._round}"
         self._ended = event.round_id
 
-    def _decided(self, at: float, event: rows.MatchDecided) -> Iterator[str]:
+    def _decided(self, at: float, event: rows.MatchDecided) -> None:
         winner = event.result.winner_player_id
         if event.result.no_contest is True:
             winner = NO_CONTEST
         elif winner:
             self._beaten |= set(self._pairs[event.match_id]) - {winner}
         self._before_rulings[event.match_id] = self.results[event.match_id] = winner
-        yield from ()
 
-    def _match_ruled(self, at: float, event: rows.MatchRuled) -> Iterator[str]:
+    def _match_ruled(self, at: float, event: rows.MatchRuled) -> None:
         self._ruled = True
         stands = {"stand": self._before_rulings[event.match_id], NO_CONTEST: NO_CONTEST}
         self.results[event.match_id] = stands.get(event.verdict, event.winner)
-        yield from ()
 
     def _is_planned(self, there: Sequence[str], byes: Sequence[str]) -> Iterator[str]:
         """Two meet once a cycle, and swap seats from one to the next."""
@@ -205,10 +197,10 @@ class Course:
         if set(there) != self._field - self._removed:
             yield f"of {sorted(self._field)} without {sorted(self._removed)} it has {sorted(there)}"
 
-    _CHECKS: ClassVar[Mapping[type[Event], Callable[..., Iterator[str]]]] = {
+    _CHECKS: ClassVar[Mapping[type[Event], Callable[..., Iterator[str] | None]]] = {
         rows.LeagueOpened: _opened,
         rows.PlayerRegistered: _registered,
-        rows.PlayerRemoved: _player_removed,
+        rows.PlayerRemoved: lambda self, at, event: self._removed.add(event.player_id),
         rows.LeagueStarted: _started,
         rows.StageStarted: _stage_started,
         rows.PlayerJoined: _joined,
