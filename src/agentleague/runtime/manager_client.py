@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from agentleague.roles.effects import Address
 from agentleague.roles.ports import Answer
 from agentleague.runtime.clock import LoopClock, wall
 from agentleague.runtime.query_pages import Work
+from agentleague.transport.event_loop import settle
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import HttpTransport, TransportPolicy
 from agentleague.transport.manager_addresses import addresses_in
@@ -124,13 +126,8 @@ class ManagerClient:
     async def _call_once(self, query: messages.Message) -> Answer:
         answered: asyncio.Future[Answer] = self._loop.create_future()
         until = self._loop.time() + SECONDS
-
-        def done(answer: Answer) -> None:
-            if not answered.done():  # Nobody waits any more when the command was stopped.
-                answered.set_result(answer)
-
         to = Address("manager", self._urls[0], self._asker.dialect)
-        self._transport.call(to, query, until, done)
+        self._transport.call(to, query, until, partial(settle, answered))
         return await answered
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from functools import partial
 from secrets import token_hex
 from typing import Any
 
@@ -12,6 +13,7 @@ from agentleague.protocol.mcp import WITH_HANDSHAKE
 from agentleague.protocol.seats import WAIT_SECONDS
 from agentleague.roles.stimuli import write_headers
 from agentleague.runtime.manager_client import ANYWHERE, SECONDS
+from agentleague.transport.event_loop import settle
 from agentleague.transport.guard import Guard
 from agentleague.transport.http_client import ClientLimits, HttpAnswer, HttpClient
 from agentleague.transport.manager_addresses import SEPARATOR
@@ -55,13 +57,8 @@ class ManagerTools:
         headers = write_headers([version, ("Authorization", f"Bearer {seat}")])
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[HttpAnswer] = loop.create_future()
-
-        def done(answer: HttpAnswer) -> None:
-            if not answered.done():
-                answered.set_result(answer)
-
         until = loop.time() + SECONDS + (WAIT_SECONDS if tool == "wait_for_turn" else 0.0)
-        cancel = self._client.post(url, body, until, done, headers)
+        cancel = self._client.post(url, body, until, partial(settle, answered), headers)
         try:
             return _result(await answered)
         finally:

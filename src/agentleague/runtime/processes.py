@@ -31,6 +31,7 @@ from agentleague.runtime.host import Host
 from agentleague.runtime.state_files import StateFile
 from agentleague.runtime.strategy_runner import AtOnce, Strategy, ThreadRunner
 from agentleague.transport.callers import Proxies
+from agentleague.transport.event_loop import settle
 from agentleague.transport.guard import Guard
 from agentleague.transport.http import LOCAL_HOSTS, HttpTransport, Rate, TransportPolicy
 from agentleague.transport.http_parsers import PURE_PYTHON
@@ -142,7 +143,7 @@ class Running:
         self.began = wall()
         self._say: Callable[[str], None] | None = None
         self._watchers: list[Watcher] = []
-        host.on_end, host.on_failure = self._on_end, self._on_failure
+        host.on_end, host.on_failure = self._on_end, partial(settle, self.failed)
         transport.refused = self._on_refused
         role = host.role
         if isinstance(role, Agent):
@@ -293,18 +294,13 @@ class Running:
             self._look()
 
     def _on_end(self, summary: Any) -> None:
-        if not self.ended.done():
-            self.ended.set_result(summary)
+        settle(self.ended, summary)
         if isinstance(summary, Refused):
             self.refusal = summary.reason
             if not self.registered.done():
                 self.registered.set_exception(LeagueError(summary.reason))
                 self.registered.exception()  # Marks the error as seen: nobody has to wait for it.
         self._look()
-
-    def _on_failure(self, error: BaseException) -> None:
-        if not self.failed.done():
-            self.failed.set_result(error)
 
 
 async def open_referee(

@@ -25,6 +25,7 @@ from agentleague.runtime.settings import Given, SettingError, check_table, read_
 from agentleague.runtime.state_files import new_join_code, new_league_id
 from agentleague.service.leagues import NOT_HERE, ServedLeagues, phase_of
 from agentleague.storage.service_view import ARCHIVED, CREATING, OPEN, LeagueRow
+from agentleague.transport.event_loop import settle
 from agentleague.transport.http import Buckets, Rate
 from agentleague.transport.http_response import HttpRequest, Response
 
@@ -227,7 +228,7 @@ async def _command(running: Running, command: str, body: bytes, caller: Caller) 
     answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     about = {"sender": "league_command", "timestamp": write(wall()), "conversation_id": "conv-api"}
     message = LeagueCommand(command, params, **about, auth_token=str(caller.token))
-    running.host.ask(message, caller, partial(_settle, answered))
+    running.host.ask(message, caller, partial(settle, answered))
     answer = await answered
     if isinstance(answer, LeagueCommandResponse):
         return 200, {"said": answer.said}
@@ -241,11 +242,6 @@ def _not_running(row: LeagueRow) -> Told:
         return 503, {"error": "this league is about to begin here; try again in a second"}
     how = f"serve it again with: league leagues reopen {row.league_id}"
     return 409, {"error": f"this league does not run now, it is {row.state}; {how}"}
-
-
-def _settle(answered: "asyncio.Future[Any]", answer: Any) -> None:
-    if not answered.done():
-        answered.set_result(answer)
 
 
 def _json(status: int, told: Mapping[str, Any]) -> tuple[int, bytes, tuple[tuple[str, str], ...]]:

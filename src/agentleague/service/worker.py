@@ -37,6 +37,7 @@ from agentleague.storage.kept import service_key
 from agentleague.storage.postgres import PostgresJournal
 from agentleague.storage.postgres_leagues import PostgresLeagues
 from agentleague.storage.postgres_reader import PostgresLimits
+from agentleague.transport.event_loop import settle
 from agentleague.transport.http_server import HttpServer
 
 log = logging.getLogger(__name__)
@@ -115,8 +116,7 @@ async def _main(orders: Orders) -> int:
 
     def parent_is_gone() -> None:
         loop.remove_reader(0)  # Its end can be read again and again.
-        if not stopped.done():
-            stopped.set_result(None)
+        settle(stopped, None)
 
     loop.add_reader(0, parent_is_gone)
     return await serve(orders, stopped)

@@ -1,6 +1,6 @@
 """One timer for all deadlines, because nearly everything ends before; one write a turn.
 
-Also: how many sockets this process may open.
+Also: how many sockets this process may open, and an answer that nobody may wait for any more.
 """
 
 import asyncio
@@ -8,11 +8,12 @@ import logging
 from collections.abc import Callable
 from math import inf
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from agentleague.transport.http_connection import Call
 
+T = TypeVar("T")
 _UNTIL = attrgetter("until")
 GRACE_SECONDS = 0.001  # What has arrived goes first, but uvloop looks at its timers first.
 
@@ -85,3 +86,9 @@ def descriptors() -> int:
         return 2**31
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 2**31 if limit == resource.RLIM_INFINITY else limit
+
+
+def settle(answered: asyncio.Future[T], answer: T) -> None:
+    """Give it this answer, unless it has one, or who waited was stopped."""
+    if not answered.done():
+        answered.set_result(answer)
