@@ -29,7 +29,7 @@ def league_with_a_hanging_player(**settings):
     league, hanging = MemoryLeague(4, 2, cycles=2, **settings), Hanging()
     for add in (league.add_referee, league.add_referee, *[league.add_player] * 4):
         add()
-    league.hosts[3].role.strategy, league.hosts[3]._runner = None, hanging
+    league.hosts[3].role.strategy, league.hosts[3].runner = None, hanging
     return league, hanging
 
 

@@ -157,12 +157,12 @@ def test_a_strategy_that_fails_is_asked_again_at_once_three_times_in_all(fails, 
     league.add_referee()
     league.add_player(lambda turn: "even")
     host = league.add_player()
-    host.role.strategy, host._runner = None, FailingRunner()
+    host.role.strategy, host.runner = None, FailingRunner()
     league.play()
 
     (file,) = league.league.matches.values()
     assert file.decided.result.status == status
-    assert host._runner.asked == 3
+    assert host.runner.asked == 3
     assert league.clock.now() - BEGAN < 1.0
 
 
