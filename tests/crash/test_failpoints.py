@@ -82,9 +82,8 @@ def test_a_player_that_is_killed_while_it_is_told_a_result_is_told_again(tmp_pat
     cup.ends().check()
     told = [each["match_id"] for each in cup.told("player-1") if "game_result" in each]
     assert told.count("R1M1") > 1
-    assert (
-        cup.said("player-1").count("R1M1 against ") == 1
-    )  # The first time it did not come to say it.
+    # The first time it did not come to say it.
+    assert cup.said("player-1").count("R1M1 against ") == 1
 
 
 DIES_OF_ITS_FIRST_RESULT = """
