@@ -354,9 +354,10 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
             self._deliver(lambda at=league_id, why=error: self.on_ownership_lost(at, why))  # type: ignore[misc]
 
     def _wait_out(self, act: Callable[[Connection], None]) -> None:
-        """Do it as soon as the database is there and has room."""
+        """Do it as soon as the database is there and has room; when closing, try once more."""
         is_first = True
         while True:
+            is_last = self._closing.is_set()
             try:
                 if self._connection is None:
                     self._connection = connect(self._url, self._limits, writes=True)
@@ -368,19 +369,19 @@ class PostgresJournal(QueuedJournal[_Claim], PostgresReader):
                     raise
                 # A connection may be cut and the next one fine: that is no trouble yet.
                 if not is_first or error.sqlstate == NO_ROOM:
-                    self._be_in_trouble(error)
+                    self._be_in_trouble(error, is_last)
                 is_first = False
         if self._trouble != "ok":
             self._trouble = "ok"
             _log.warning("the database %s can be written to again", self._url.of(""))
 
-    def _be_in_trouble(self, error: psycopg.Error) -> None:
+    def _be_in_trouble(self, error: psycopg.Error, is_last: bool) -> None:
         trouble: Literal["full", "away"] = "full" if error.sqlstate == NO_ROOM else "away"
         why = explain(error, self._url)
         if self._trouble != trouble:
             self._trouble = trouble
             _log.error("the journal waits: %s", why)
-        if self._closing.is_set():
+        if is_last:
             kind = StorageFull if trouble == "full" else StorageError
             raise kind(f"closed while the journal could not be written: {why}")
         self._closing.wait(self._limits.retry_seconds)
