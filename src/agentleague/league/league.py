@@ -191,7 +191,7 @@ class League:
             return ""
         if self.rules.late == "play_remaining":
             of_stage = range(self.progress.began + 1, self.round_id + 1)
-            if self.progress.has_room(self.round_id, sum(map(self.matches.size, of_stage))):
+            if self.progress.has_room(self.round_id, map(self.matches.size, of_stage)):
                 return "now"
         return "stage" if self.progress.stage < len(self.stages) else ""
 

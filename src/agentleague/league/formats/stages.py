@@ -119,14 +119,14 @@ class StageProgress:
         self._count()
         self.is_fixed = False
 
-    def has_room(self, scheduled: int, matches: int) -> bool:
+    def has_room(self, scheduled: int, sizes: Iterable[int]) -> bool:
         """Whether somebody who comes after so many rounds would be paired in this stage.
 
-        `matches` are those that were scheduled in it.
+        `sizes` are how many matches each of its rounds has; only a ladder by matches adds them up.
         """
         next_round, late = scheduled - self.began + 1, self.format.late
         most = self.options.get("matches")  # of a ladder
-        if late == "never" or self.is_time_up or (most and matches >= most):
+        if late == "never" or self.is_time_up or (most and sum(sizes) >= most):
             return False
         if late == "cycle":
             options = longest(self.options)
