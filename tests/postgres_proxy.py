@@ -118,9 +118,9 @@ class Proxy:
             self._pairs.discard(pair)
         client, server = pair
         for each in [client] if self._late and self._late[1] is server else [client, server]:
-            with suppress(OSError):
+            with suppress(OSError):  # The other side may be gone already.
                 each.shutdown(socket.SHUT_RDWR)
-                each.close()
+            each.close()
 
 
 @contextmanager
