@@ -76,6 +76,20 @@ def test_without_a_connection_the_clock_stops_and_comes_back_by_itself(link, tab
     assert gone[1] == "unknown time left"
 
 
+def test_what_a_person_has_typed_stays_when_somebody_else_joins(link, tab):
+    page = tab(link("even_odd"), may_fail=True)
+    page.route("**/play/state*", lambda route: route.abort())
+    page.reload()
+
+    page.fill("input[name=name]", "Ann of th")
+    page.evaluate("document.getElementById('table').dataset.version = 'of before'")
+    page.unroute("**/play/state*")
+    page.wait_for_selector("#table:not([data-version='of before'])")
+
+    assert page.input_value("input[name=name]") == "Ann of th"
+    assert page.evaluate("document.activeElement.name") == "name"
+
+
 def test_a_person_plays_by_buttons_without_javascript(link, tab):
     page = tab(link("tic_tac_toe"), java_script_enabled=False, viewport=PHONE)
     assert "seat_" not in page.url + page.content()

@@ -30,14 +30,15 @@
   }
 
   function show(html) {
-    const typed = table().querySelector("input[name=move]:not([type=hidden])");
-    const kept = typed && typed.value;
+    const typed = () => [...table().querySelectorAll("input:not([type=hidden])")];
+    const kept = new Map(typed().map((each) => [each.name, each.value]));
     const focus = document.activeElement && document.activeElement.name;
     const unfolded = [...table().querySelectorAll("details[open]")].map((each) => each.className);
     document.getElementById("main").innerHTML = html;
-    const again = table().querySelector("input[name=move]:not([type=hidden])");
-    if (again && kept) again.value = kept;
-    if (again && focus === "move") again.focus();
+    for (const each of typed()) {
+      if (kept.get(each.name)) each.value = kept.get(each.name);
+      if (each.name === focus) each.focus();
+    }
     for (const each of table().querySelectorAll("details")) each.open = unfolded.includes(each.className);
     prepare();
   }
