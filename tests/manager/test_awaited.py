@@ -5,6 +5,7 @@ import pytest
 from agentleague.errors import PeerRefused
 from agentleague.league.events import MatchAssigned
 from agentleague.manager.keys import LeaseCheck
+from agentleague.manager.leases import Awaited, Leases
 from agentleague.protocol.messages import LeagueQuery
 from agentleague.roles.stimuli import Caller
 from manager.test_foreign_starts import BEGAN, CLEAR, UNKNOWN, League
@@ -110,3 +111,10 @@ def test_after_its_time_a_match_is_said_to_wait_for_another_referee():
     words = "it waits for another referee than REF01, 600 s still; then it is no contest"
     assert asked(league, "GET_STATUS")["awaited_reports"] == [f"R1M1: {words}"]
     assert asked(league, "GET_MATCH", match_id="R1M1")["match"]["awaited"] == words
+
+
+def test_nothing_is_said_of_a_match_that_is_not_known():
+    step = late().role._step
+    awaited = Awaited(step, Leases(0.25), {"R9M9": 0.0}, next_referee=lambda record: None)
+
+    assert awaited.rows() == []
