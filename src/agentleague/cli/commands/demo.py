@@ -124,9 +124,7 @@ def command(
         referees=referees,
         seeded=seed is not None,
     )
-    if isinstance(directory, DatabaseUrl):
-        directory = directory.of(settings.league_id)
-    kept = directory or (Path(mkdtemp(prefix="league-")) if keep else None)
+    kept = _kept(directory, settings.league_id, keep=keep)
     with nullcontext() if kept else TemporaryDirectory(prefix="league-") as folder:
         home = Home(kept or Path(str(folder)), seed, files=_files(kept, settings))
         seats = human_seat.seats_for(human, home.at, typed)
@@ -147,6 +145,13 @@ def command(
             run(league())
         except KeyboardInterrupt:
             raise _stopped(kept, human) from None
+
+
+def _kept(directory: JournalPlace | None, league_id: str, *, keep: bool) -> JournalPlace | None:
+    """Where the journal stays; None if it does not."""
+    if isinstance(directory, DatabaseUrl):
+        return directory.of(league_id)
+    return directory or (Path(mkdtemp(prefix="league-")) if keep else None)
 
 
 def _files(kept: JournalPlace | None, settings: ManagerSettings) -> Any:

@@ -139,10 +139,7 @@ def command(
     options = read_game_options(found, game_options)
     settings = _settings(found.name, options, matches, move_seconds, seed)
     if clarity and is_luck(found, options):
-        output.say(
-            f"{found.name} is a game of luck: no choice wins more often than it loses, so neither "
-            "can be better, whoever seems to be."
-        )
+        output.say(_LUCK.format(found.name))
     named = local_players((a, b), typed, seed, in_full=verbose or output.is_given(output.DEBUG))
     temporary = nullcontext(str(directory)) if directory else TemporaryDirectory(prefix="league-")
     with temporary as folder:
@@ -162,13 +159,25 @@ def command(
         tell = partial(_told, found, in_full=verbose, show=show)
         is_told = verbose or show or matches == 1
         _print(league, summary, failed, all_matches=all_matches, tell=tell if is_told else None)
-    for player_id, text in (("P01", a), ("P02", b)):
+    _say_what_failed(league, failed, (a, b), move_seconds)
+    if directory:
+        output.say(f"Check what was kept with: league verify {dir_option(directory)}")
+
+
+_LUCK = (
+    "{} is a game of luck: no choice wins more often than it loses, so neither can be better, "
+    "whoever seems to be."
+)
+
+
+def _say_what_failed(
+    league: League, failed: dict[str, Any] | None, typed: tuple[str, str], move_seconds: float
+) -> None:
+    for player_id, text in zip(("P01", "P02"), typed, strict=True):
         if IS_URL.match(text):
             _say_of(league, failed, player_id, text)
     if failed and any(SILENCE in cause for _, cause in failed["forfeits"]):
         output.say(_more_time(move_seconds))
-    if directory:
-        output.say(f"Check what was kept with: league verify {dir_option(directory)}")
 
 
 def _say_of(league: League, failed: dict[str, Any] | None, player_id: str, url: str) -> None:
