@@ -243,3 +243,25 @@ def test_no_room_is_full_and_what_no_retry_mends_is_told_apart():
     assert not is_passing(psycopg.errors.UndefinedTable("no table"))
     assert not is_passing(psycopg.errors.DataCorrupted("invalid page"))
     assert not is_passing(psycopg.errors.InsufficientPrivilege("permission denied"))
+
+
+def test_a_journal_that_is_closed_while_an_attempt_fails_tries_once_more(database, postgres):
+    journal = journal_at(database)
+    journal.claim("cup")
+    with psycopg.connect(postgres.url(name_of(database))) as other:
+        other.execute("LOCK TABLE agentleague.rows")  # Until the end of its transaction.
+        answered = begin(journal, 0, "x")
+        waits = "FROM pg_locks WHERE NOT granted AND relation = 'agentleague.rows'::regclass"
+        waits += " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        for may_close in (False, True):  # One attempt may always fail.
+            until(lambda: other.execute(f"SELECT pid {waits}").fetchall())
+            if may_close:
+                closing_it = Thread(target=journal.close)
+                closing_it.start()
+                until(journal._closing.is_set)
+            other.execute(f"SELECT pg_terminate_backend(pid, 10000) {waits}")
+
+    closing_it.join(SECONDS)
+
+    assert [row.seq for row in answered()] == [1]
+    assert numbers(database) == [1]
